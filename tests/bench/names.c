@@ -64,8 +64,8 @@ static void measure(const char *path, double *file_ms, double *kernel_ms)
 	const struct symbols_capacity names = {
 		.nr_frames = 16, .string_units = 64 << 10, .nr_modules = 16, .nr_lines = 16};
 	struct module_id debug = {0};
-	const struct symbolizer_requests requests = {&debug, need_module, need_debug_file, NULL,
-						     NULL};
+	const struct symbolizer_requests requests = {
+		.context = &debug, .need_module = need_module, .need_debug_file = need_debug_file};
 	struct symbolizer *symbolizer = symbolizer_new(&requests);
 	struct tables tables;
 	struct symbols symbols;

@@ -211,6 +211,21 @@ FAULT(demand_code_to_keep)
 	say(times, &request, error, fd);
 }
 
+/* In the symbolizer. START: the kernel's function that begins there. */
+FAULT(demand_kernel_code)
+{
+	struct message message, request = {.kind = MESSAGE_NEED_KERNEL_CODE};
+	int fd = -1;
+	do
+		receive(fault->channel, &message);
+	while (message.kind != MESSAGE_KEEP_CODE);
+	request.kernel_code.start = number(fault->argument, 0);
+	protocol_send(fault->channel, &request, -1);
+	while (message.kind != MESSAGE_KERNEL_CODE)
+		fd = receive(fault->channel, &message);
+	say("", &message, message.kernel_code.error, fd);
+}
+
 /* Two digits a byte. */
 static uint32_t bytes_of(const char *hex, uint8_t *bytes, uint32_t most)
 {

@@ -165,6 +165,28 @@ def a_fallen_symbolizer_has_less_code_and_none_that_nobody_keeps():
         check("died 3 times" in result.stderr and "was given" not in result.stderr and "times it" not in result.stderr, result.stderr)
 
 
+def kernel_symbols():
+    """{name: (address, type)} of the kernel's own, where root may see them."""
+    with open("/proc/kallsyms", encoding="ascii", errors="replace") as file:
+        lines = [line.split() for line in file]
+    return {line[2]: (int(line[0], 16), line[1]) for line in lines if len(line) == 3}
+
+
+@case
+def a_fallen_symbolizer_has_functions_of_the_kernel_and_nothing_else_of_it():
+    need_root()
+    symbols = kernel_symbols()
+    text, data = symbols["vfs_read"][0], next(address for address, kind in symbols.values() if kind in "dDbB" and address)
+    with target("recursion") as workload:
+        # This may be had where the kernel lets root read its memory.
+        said = demand(f"symbolizer:demand_kernel_code={text}:jailed", workload.pid)
+        reasons = [f": {-number}\n" for number in (errno.ENOENT, errno.EACCES, errno.EPERM)]
+        check("was given" in said if os.path.exists("/proc/kcore") else any(reason in said for reason in reasons), said)
+        for address in data, text + 1, 0x1000, 2**64 - 1:
+            said = demand(f"symbolizer:demand_kernel_code={address}:jailed", workload.pid)
+            check(f": {-errno.ENXIO}\n" in said, f"{address:#x}: {said}")
+
+
 # Whoever touches its code waits for an answer that never comes: userfaultfd(2).
 CODE_THAT_HANGS = """import ctypes, fcntl, mmap, os, struct
 page = mmap.PAGESIZE

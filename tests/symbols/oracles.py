@@ -5,6 +5,7 @@ The function at an address, by ctop, by llvm-symbolizer and by eu-addr2line, whi
 of at least 999 in 1,000 addresses; what differs is printed. At every address that was sampled, and at many others.
 """
 
+import glob
 import json
 import os
 import re
@@ -334,6 +335,17 @@ def inlined_functions_and_lines_of_glibc():
     path, debug = glibc()
     with directory() as where:
         compare_chains(where, "glibc", path, debug=debug)
+
+
+@long_case
+def functions_and_lines_of_a_kernel():
+    """Of any kernel whose debug package is installed, the running one or not."""
+    kernels = sorted(glob.glob("/usr/lib/debug/boot/vmlinux-*") + glob.glob("/usr/lib/debug/lib/modules/*/vmlinux"))
+    if not kernels:
+        raise Skip("no debug package of a kernel is installed (linux-image-*-dbg: 280 MB)")
+    with directory() as where:
+        compared(where, "kernel", kernels[0], all_over(kernels[0])[::40])
+        compare_chains(where, "kernel", kernels[0], 500)
 
 
 @long_case

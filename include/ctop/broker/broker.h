@@ -64,6 +64,9 @@ int broker_answer_owner(struct broker *broker, struct channel *channel,
 /* A copy of code that a process has made: of one in the profile, and no more of it than there are bytes for (broker_code.c). */
 int broker_answer_code(struct broker *broker, struct channel *channel, enum broker_reader reader,
 		       const struct message_code *request);
+/* The symbolizer's, of the kernel: a function's, as far as kernel_code.h goes, and no more of them than of processes' code. */
+int broker_answer_kernel_code(struct broker *broker, struct channel *channel,
+			      const struct message_kernel_code *request);
 /* The dump that generated code of a process has its names from, of a module row as given; stays the broker's. -1: there is none, or nobody asked. */
 int broker_dump(const struct broker *broker, const struct module_row *row, const char *path);
 /* The reader with that channel has died: nobody waits for its answers any more. */

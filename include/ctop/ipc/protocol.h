@@ -45,11 +45,12 @@ enum message_kind {
 	MESSAGE_OUTPUT,	 /* fd: where to write it */
 	MESSAGE_MODULE,	 /* fd, or an error: answers NEED_MODULE */
 	MESSAGE_DEBUG_FILE,
-	MESSAGE_PROCESS, /* fd of /proc/PID/maps, or an error: answers NEED_PROCESS */
-	MESSAGE_THREADS, /* threads of a process and their comms; precedes its PROCESS */
-	MESSAGE_OWNER,	 /* a process's user, or an error: answers NEED_OWNER */
-	MESSAGE_CODE,	 /* fd of sealed memory: a copy, or an error: answers NEED_CODE */
-	MESSAGE_OWN,	 /* ctop's own processes: whenever there is another one */
+	MESSAGE_PROCESS,     /* fd of /proc/PID/maps, or an error: answers NEED_PROCESS */
+	MESSAGE_THREADS,     /* threads of a process and their comms; precedes its PROCESS */
+	MESSAGE_OWNER,	     /* a process's user, or an error: answers NEED_OWNER */
+	MESSAGE_CODE,	     /* fd of sealed memory: a copy, or an error: answers NEED_CODE */
+	MESSAGE_KERNEL_CODE, /* the same: answers NEED_KERNEL_CODE */
+	MESSAGE_OWN,	     /* ctop's own processes: whenever there is another one */
 	MESSAGE_SET, /* which set of events is enabled from now on: sent before it is, and when the others are not any more */
 	MESSAGE_START,
 	MESSAGE_PAUSE, /* the events are off: take what the rings hold, forget the processes, then PAUSED */
@@ -64,6 +65,7 @@ enum message_kind {
 	MESSAGE_NEED_PROCESS,
 	MESSAGE_NEED_OWNER,
 	MESSAGE_NEED_CODE,
+	MESSAGE_NEED_KERNEL_CODE,
 	MESSAGE_NEED_TABLES,
 	MESSAGE_DOUBLE, /* a thread has an event twice */
 	MESSAGE_READ,	/* reader: what the file had and had not; precedes DONE */
@@ -78,6 +80,7 @@ enum {
 	PROTOCOL_EVENT_MAX = 256, /* of an event's name */
 	PROTOCOL_CAUSE_MAX = 512,
 	PROTOCOL_CODE_MAX = 64 << 10, /* bytes of a copy */
+	PROTOCOL_KERNEL_NAME_MAX = 256,
 	COMM_MAX = 16
 };
 
@@ -204,6 +207,16 @@ struct message_code {
 	uint64_t read_ns;    /* CODE: before it was read, by CLOCK_MONOTONIC */
 };
 
+/* NEED_KERNEL_CODE and KERNEL_CODE: the first bytes of the kernel's function that begins there and is called that. */
+struct message_kernel_code {
+	int32_t error;	/* as in message_code */
+	uint64_t start; /* its address */
+	uint64_t
+		whole_bytes; /* KERNEL_CODE: of the function; more, if the descriptor's size is less */
+	uint64_t read_ns;    /* as in message_code */
+	char name[PROTOCOL_KERNEL_NAME_MAX];
+};
+
 struct message_threads {
 	int32_t pid;
 	uint32_t nr;
@@ -239,6 +252,7 @@ struct message {
 		struct message_threads threads;
 		struct message_owner owner;
 		struct message_code code;
+		struct message_kernel_code kernel_code;
 		struct message_double duplicates;
 		struct recording_read read;
 		struct message_result result;

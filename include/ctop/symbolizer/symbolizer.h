@@ -43,6 +43,8 @@ struct symbolizer_requests {
 	void (*reading)(void *context, struct module_id module);
 	/* A copy of code that a process has made, where its functions' code is to be kept. NULL: there are none. */
 	void (*need_code)(void *context, const struct code_range *range);
+	/* The same of the kernel's function of that name that begins there. May be NULL. */
+	void (*need_kernel_code)(void *context, uint64_t start, const char *name);
 };
 
 struct symbolizer *
@@ -61,6 +63,9 @@ int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id m
 /* fd, taken over: what could be read of it at that time, from its start on; -1 with error < 0. */
 int symbolizer_give_code(struct symbolizer *symbolizer, const struct code_range *range, int fd,
 			 int error, uint64_t read_ns);
+/* The same; whole_bytes: the function's size. */
+int symbolizer_give_kernel_code(struct symbolizer *symbolizer, uint64_t start, int fd, int error,
+				uint64_t whole_bytes, uint64_t read_ns);
 
 /*
  * Looks at frames published since, and at those waiting for a file; at most max_frames of work; without any it reads a part of the kernel's names,

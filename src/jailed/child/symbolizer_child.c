@@ -77,6 +77,17 @@ static void need_code(void *context, const struct code_range *range)
 		child->error = result;
 }
 
+static void need_kernel_code(void *context, uint64_t start, const char *name)
+{
+	struct symbolizer_child *child = context;
+	struct message message = {.kind = MESSAGE_NEED_KERNEL_CODE,
+				  .kernel_code = {.start = start}};
+	snprintf(message.kernel_code.name, sizeof(message.kernel_code.name), "%s", name);
+	int result = protocol_send(child->link.channel, &message, -1);
+	if (result)
+		child->error = result;
+}
+
 /* What is in hand is published, so that a successor knows what it must not touch. */
 static void reading(void *context, struct module_id module)
 {
@@ -114,6 +125,14 @@ static int give_code(struct symbolizer_child *child, const struct message_code *
 	};
 	int result =
 		symbolizer_give_code(child->symbolizer, &range, fd, code->error, code->read_ns);
+	return result == -ENOMEM ? result : 0;
+}
+
+static int give_kernel_code(struct symbolizer_child *child, const struct message_kernel_code *code,
+			    int fd)
+{
+	int result = symbolizer_give_kernel_code(child->symbolizer, code->start, fd, code->error,
+						 code->whole_bytes, code->read_ns);
 	return result == -ENOMEM ? result : 0;
 }
 
@@ -160,6 +179,8 @@ static int handle_messages(struct symbolizer_child *child)
 			result = give(child, &message, fd);
 		} else if (result == 0 && message.kind == MESSAGE_CODE) {
 			result = give_code(child, &message.code, fd);
+		} else if (result == 0 && message.kind == MESSAGE_KERNEL_CODE) {
+			result = give_kernel_code(child, &message.kernel_code, fd);
 		} else if (result == 0 && message.kind == MESSAGE_STOP) {
 			symbolizer_look_again(child->symbolizer);
 		} else if (result == 0 && message.kind == MESSAGE_LINES) {
@@ -239,8 +260,8 @@ int symbolizer_child_run(struct channel *channel)
 {
 	struct symbolizer_child child = {0};
 	child_link_init(&child.link, channel, false);
-	const struct symbolizer_requests requests = {&child, need_module, need_debug_file, reading,
-						     need_code};
+	const struct symbolizer_requests requests = {&child,  need_module, need_debug_file,
+						     reading, need_code,   need_kernel_code};
 	child.symbolizer = symbolizer_new(&requests);
 	int result = child.symbolizer ? serve(&child) : -ENOMEM;
 	symbolizer_free(child.symbolizer);

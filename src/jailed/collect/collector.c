@@ -241,6 +241,7 @@ static int handle(struct collector *collector, const struct message *message, in
 		collector->stopping = true;
 		break;
 	case MESSAGE_LINES:
+	case MESSAGE_KERNEL_CODE:
 	case MESSAGE_KEEP_CODE:
 	case MESSAGE_SYMBOLS:
 	case MESSAGE_OUTPUT:
@@ -251,6 +252,7 @@ static int handle(struct collector *collector, const struct message *message, in
 	case MESSAGE_NEED_DEBUG_FILE:
 	case MESSAGE_NEED_PROCESS:
 	case MESSAGE_NEED_OWNER:
+	case MESSAGE_NEED_KERNEL_CODE:
 	case MESSAGE_NEED_CODE:
 	case MESSAGE_NEED_TABLES:
 	case MESSAGE_DOUBLE:

@@ -4,6 +4,7 @@
 
 /* Code of functions on its way out of processes' memory. */
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,13 @@
 
 /* Each takes at most the size of a copy. */
 enum { CODE_COPIES_MAX = 64 };
+
+/* Whose code is in memory here. */
+#ifdef __aarch64__
+enum { CODE_COPY_MACHINE = EM_AARCH64 };
+#else
+enum { CODE_COPY_MACHINE = EM_X86_64 };
+#endif
 
 struct code_copy {
 	struct code_range range;

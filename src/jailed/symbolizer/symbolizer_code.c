@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The code of hot functions, for a recording that is to show their instructions where the files are not: a copy out of the file that
- * names came from, hence of the very one that was profiled; of generated code out of the dump that told of it, else out of memory. Some is kept while
+ * names came from, hence of the very one that was profiled; of generated code out of the dump that told of it, else out of memory; of the
+ * kernel out of its memory. Some is kept while
  * sampling goes on, in half of the room: what comes later, and a crash, lose little. At the end the rest of what is hot follows, the
  * hottest first.
  */
@@ -22,6 +23,7 @@ enum { HOT_SHARE = 1024, LEAST_SAMPLES = 2 };
 int symbolizer_want_code(struct symbolizer *symbolizer)
 {
 	code_copies_release(&symbolizer->copies);
+	symbolizer->kernel_copies.nr = 0;
 	return symbolizer->symbols
 		       ? hot_functions_begin(&symbolizer->hot_code, symbolizer->reader.tables)
 		       : 0;
@@ -108,8 +110,10 @@ static bool keep(struct symbolizer *symbolizer, const struct hot_function *funct
 	const struct module_id id = {function->module};
 	struct module *module;
 	if (symbolizer_module_of(symbolizer, id, &module) ||
-	    module->file->key.kind == MODULE_KERNEL || module->file->state == SYMBOL_FILE_FAILED)
+	    module->file->state == SYMBOL_FILE_FAILED)
 		return true;
+	if (module->file->key.kind == MODULE_KERNEL)
+		return symbolizer_copy_kernel_code(symbolizer, function);
 	if (module->file->state == SYMBOL_FILE_NONE) {
 		symbolizer_ask(symbolizer, module->file, id);
 		return false;
@@ -157,6 +161,7 @@ void symbolizer_keep_code(struct symbolizer *symbolizer)
 	}
 	/* A function without its name yet, as before a dump's last look, is none that could have been chosen. */
 	symbolizer->has_kept_code = symbolizer->looks_again && all && !symbolizer->copies.nr &&
+				    !symbolizer->kernel_copies.nr &&
 				    symbolizer_has_looked_again(symbolizer) &&
 				    symbolizer_idle(symbolizer);
 }

@@ -6,7 +6,6 @@
  */
 #include "symbolizer_internal.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,15 +109,6 @@ int symbolizer_give_code(struct symbolizer *symbolizer, const struct code_range 
 	return result == -ENOMEM ? result : 0;
 }
 
-static uint16_t own_machine(void)
-{
-#ifdef __aarch64__
-	return EM_AARCH64;
-#else
-	return EM_X86_64;
-#endif
-}
-
 static void keep(struct symbolizer *symbolizer, const struct code_copy *copy,
 		 const struct perf_map *map)
 {
@@ -130,7 +120,7 @@ static void keep(struct symbolizer *symbolizer, const struct code_copy *copy,
 		.name_bytes = (uint32_t)strlen(name),
 		.module = {copy->module},
 		.size = copy->size,
-		.machine = own_machine(),
+		.machine = CODE_COPY_MACHINE,
 		.is_cut = copy->size < copy->end - copy->start,
 	};
 	uint64_t end;

@@ -10,6 +10,7 @@
 #include "code_copies.h"
 #include "hot_frames.h"
 #include "hot_functions.h"
+#include "kernel_copies.h"
 
 struct waiting_frame {
 	uint32_t frame;
@@ -50,10 +51,11 @@ struct symbolizer {
 		struct symbol_file *file; /* NULL: nothing is read part by part */
 		struct module_id id;	  /* for whom it was asked for */
 	} in_parts;
-	struct hot_frames hot;	       /* whose lines are looked up: symbolizer_lines.c */
-	struct hot_functions hot_code; /* whose code is kept: symbolizer_code.c */
-	struct code_copies copies;     /* of it out of memory: symbolizer_copies.c */
-	bool has_kept_code;	       /* all there was, at the end */
+	struct hot_frames hot;		    /* whose lines are looked up: symbolizer_lines.c */
+	struct hot_functions hot_code;	    /* whose code is kept: symbolizer_code.c */
+	struct code_copies copies;	    /* of it out of memory: symbolizer_copies.c */
+	struct kernel_copies kernel_copies; /* of the kernel's: symbolizer_kernel.c */
+	bool has_kept_code;		    /* all there was, at the end */
 };
 
 /* 0 and *module, -ENOENT when the id means no module, -ENOMEM. */
@@ -72,6 +74,12 @@ void symbolizer_tell_reading(const struct symbolizer *symbolizer, struct module_
 /* Of a function of a perf map. False: not now, too much is asked for already. */
 bool symbolizer_copy_code(struct symbolizer *symbolizer, const struct module *module,
 			  const struct hot_function *function);
+
+/* ---- symbolizer_kernel.c ---- */
+
+/* Of a function of the kernel. False: as above. */
+bool symbolizer_copy_kernel_code(struct symbolizer *symbolizer,
+				 const struct hot_function *function);
 
 /* For who makes it fall there. */
 const char *symbolizer_path_of(const struct symbolizer *symbolizer, struct module_id id);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies of code that processes have made. A child that has fallen may ask for anything and for ever: it gets
- * executable memory without a file of processes of the profile, and so many bytes. The collector unwinds by them, the symbolizer keeps
- * those of hot functions in a recording: each has its own.
+ * Copies of code that processes have made, and of the kernel's. A child that has fallen may ask for anything and for ever: it gets
+ * executable memory without a file of processes of the profile, functions of the kernel, and so many bytes. The collector unwinds by
+ * them, the symbolizer keeps those of hot functions in a recording: each has its own.
  */
 #include "broker_internal.h"
 
@@ -122,5 +122,33 @@ int broker_answer_code(struct broker *broker, struct channel *channel, enum brok
 		job_answer(job, -EBUSY);
 	else
 		job_open(job, &code, take_code);
+	return 0;
+}
+
+static void take_kernel_code(void *context, const struct opener_answer *answer, int fd)
+{
+	struct job *job = context;
+	job->kernel_code.whole_bytes = answer->whole_bytes;
+	job_answer(job, fd < 0 ? answer->error : fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+int broker_answer_kernel_code(struct broker *broker, struct channel *channel,
+			      const struct message_kernel_code *request)
+{
+	struct job *job = job_new(broker, channel, BROKER_SYMBOLIZER, MESSAGE_KERNEL_CODE);
+	if (!job)
+		return -EPROTO;
+	job->kernel_code = *request;
+	job->kernel_code.read_ns = clock_now_ns();
+	const struct opener_request code = {
+		.kind = OPENER_KERNEL_CODE,
+		.request = {.start = request->start, .path = job->kernel_code.name},
+	};
+	if (!may_copy(&broker->code.symbolizer, &of_symbolizer, OPENER_KERNEL_CODE_MAX))
+		job_answer(job, -EBUSY);
+	else
+		job_open(job, &code, take_kernel_code);
 	return 0;
 }

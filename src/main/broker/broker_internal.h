@@ -110,10 +110,11 @@ struct job {
 	struct channel *channel;
 	enum broker_reader reader;
 	enum message_kind
-		answer; /* MESSAGE_MODULE, MESSAGE_DEBUG_FILE, MESSAGE_PROCESS or MESSAGE_CODE */
+		answer; /* MESSAGE_MODULE, MESSAGE_DEBUG_FILE, MESSAGE_PROCESS, MESSAGE_CODE or MESSAGE_KERNEL_CODE */
 	struct message_module request;
 	struct message_process process;
 	struct message_code code;
+	struct message_kernel_code kernel_code;
 	struct module_copy copy;
 	struct mapped_file named; /* by the kernel; path is copy's */
 	struct file_key key;

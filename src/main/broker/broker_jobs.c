@@ -81,6 +81,9 @@ void job_answer(struct job *job, int fd)
 	} else if (job->answer == MESSAGE_CODE) {
 		message.code = job->code;
 		message.code.error = error;
+	} else if (job->answer == MESSAGE_KERNEL_CODE) {
+		message.kernel_code = job->kernel_code;
+		message.kernel_code.error = error;
 	} else {
 		message.module = job->request;
 		message.module.error = error;

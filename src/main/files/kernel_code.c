@@ -5,31 +5,45 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/clock.h>
+#include <ctop/base/hash.h>
 #include <ctop/base/privilege.h>
+#include <ctop/base/vec.h>
 
-enum { LINE_BYTES = 1024, SEGMENTS_MAX = 4096 };
+enum { LINE_BYTES = 2048, SEGMENTS_MAX = 4096 };
 
-/* A line of /proc/kallsyms: "ADDRESS TYPE NAME", and of a module "\t[MODULE]". */
-struct symbol {
+/* A line of /proc/kallsyms: "ADDRESS TYPE NAME", and of a module "\t[MODULE]". Its parts end where they are cut. */
+struct line {
 	uint64_t address;
 	char type;
-	char name[LINE_BYTES], module[LINE_BYTES];
+	const char *name, *module; /* "": the kernel's own */
 };
 
-static bool read_symbol(const char *line, struct symbol *symbol)
+static bool read_line(char *text, struct line *line)
 {
-	symbol->module[0] = '\0';
-	return sscanf(line, "%" SCNx64 " %c %1023[^\t\n]\t%1023[^\n]", &symbol->address,
-		      &symbol->type, symbol->name, symbol->module) >= 3;
+	char *end;
+	line->address = strtoull(text, &end, 16);
+	if (end == text || end[0] != ' ' || !end[1] || end[2] != ' ')
+		return false;
+	line->type = end[1];
+	line->name = end + 3;
+	line->module = "";
+	end[3 + strcspn(end + 3, "\n")] = '\0';
+	char *tab = strchr(end + 3, '\t');
+	if (tab) {
+		*tab = '\0';
+		line->module = tab + 1;
+	}
+	return line->name[0] != '\0';
 }
 
-static bool is_text(const struct symbol *symbol)
+static uint64_t hash_of(const char *name)
 {
-	return strchr("tTwW", symbol->type) != NULL;
+	return hash_bytes(name, strlen(name));
 }
 
 /* What the kernel makes while it runs may be anywhere, and anything may stand behind it. */
@@ -38,56 +52,69 @@ static bool is_made(const char *module)
 	return !strcmp(module, "[bpf]") || !strncmp(module, "[__builtin__", 12);
 }
 
-struct search {
-	uint64_t start;
-	const char *name;
-	bool is_found, has_addresses;
-	char module[LINE_BYTES]; /* its; "": the kernel's own */
-	/* What begins next, whatever it is, and whether that is text of: */
-	uint64_t next;
-	bool next_is_text;
-	char next_module[LINE_BYTES];
-	uint64_t text_start, text_end; /* of the kernel's own */
-};
-
-static void look_at(struct search *search, const struct symbol *symbol)
+static int add(struct kernel_symbols *symbols, const struct line *line)
 {
-	search->has_addresses |= symbol->address != 0;
-	if (!symbol->module[0] && !strcmp(symbol->name, "_stext"))
-		search->text_start = symbol->address;
-	if (!symbol->module[0] && !strcmp(symbol->name, "_etext"))
-		search->text_end = symbol->address;
-	if (symbol->address == search->start && is_text(symbol) && !is_made(symbol->module) &&
-	    (!search->name || !strcmp(symbol->name, search->name))) {
-		search->is_found = true;
-		strcpy(search->module, symbol->module);
-	}
-	if (symbol->address <= search->start || symbol->address > search->next ||
-	    (symbol->address == search->next && search->next_is_text))
-		return;
-	search->next = symbol->address;
-	search->next_is_text = is_text(symbol);
-	strcpy(search->next_module, symbol->module);
+	if (vec_reserve(symbols, symbols->nr + 1))
+		return -ENOMEM;
+	symbols->items[symbols->nr++] = (struct kernel_symbol){
+		.address = line->address,
+		.name = hash_of(line->name),
+		.module = line->module[0] ? hash_of(line->module) : 0,
+		.is_text = strchr("tTwW", line->type) != NULL,
+		.is_made = is_made(line->module),
+	};
+	symbols->has_addresses |= line->address != 0;
+	if (!line->module[0] && !strcmp(line->name, "_stext"))
+		symbols->text_start = line->address;
+	if (!line->module[0] && !strcmp(line->name, "_etext"))
+		symbols->text_end = line->address;
+	return 0;
 }
 
-int kernel_function_find(FILE *symbols, uint64_t start, const char *name,
+int kernel_symbols_read(FILE *file, struct kernel_symbols *symbols)
+{
+	char text[LINE_BYTES];
+	struct line line;
+	kernel_symbols_release(symbols);
+	while (fgets(text, sizeof(text), file)) {
+		if (!read_line(text, &line) || !add(symbols, &line))
+			continue;
+		kernel_symbols_release(symbols);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void kernel_symbols_release(struct kernel_symbols *symbols)
+{
+	free(symbols->items);
+	*symbols = (struct kernel_symbols){0};
+}
+
+int kernel_function_find(const struct kernel_symbols *symbols, uint64_t start, const char *name,
 			 struct kernel_function *function)
 {
-	struct search search = {.start = start, .name = name, .next = UINT64_MAX};
-	char line[2 * LINE_BYTES];
-	struct symbol symbol;
-	while (fgets(line, sizeof(line), symbols))
-		if (read_symbol(line, &symbol))
-			look_at(&search, &symbol);
-	if (!search.has_addresses)
+	const uint64_t wanted = name ? hash_of(name) : 0;
+	const struct kernel_symbol *found = NULL, *next = NULL;
+	if (!symbols->has_addresses)
 		return -EPERM;
-	const bool is_own = !search.module[0];
-	if (!search.is_found || !search.next_is_text || strcmp(search.module, search.next_module))
+	for (size_t i = 0; i < symbols->nr; i++) {
+		const struct kernel_symbol *symbol = &symbols->items[i];
+		if (symbol->address == start && symbol->is_text && !symbol->is_made &&
+		    (!name || symbol->name == wanted))
+			found = symbol;
+		if (symbol->address > start &&
+		    (!next || symbol->address < next->address ||
+		     (symbol->address == next->address && !next->is_text)))
+			next = symbol;
+	}
+	/* Whatever begins next has to be text of the same. */
+	if (!found || !next || !next->is_text || next->module != found->module)
 		return -ENXIO;
 	/* What has been thrown away since it ran once (.init.text) has names, too, and is anybody's memory now. */
-	if (is_own && (start < search.text_start || search.next > search.text_end))
+	if (!found->module && (start < symbols->text_start || next->address > symbols->text_end))
 		return -ENXIO;
-	*function = (struct kernel_function){start, search.next};
+	*function = (struct kernel_function){start, next->address};
 	return 0;
 }
 
@@ -130,20 +157,36 @@ ssize_t kernel_function_read(int core_fd, const struct kernel_function *function
 	return read_at(core_fd, bytes, size, offset) ? (ssize_t)size : -EFAULT;
 }
 
+/* Several functions are asked for at a time, and the kernel makes the list on each read, which takes it 33 ms. */
+static int read_symbols(struct kernel_symbols *symbols)
+{
+	static uint64_t read_ns;
+	const uint64_t now_ns = clock_now_ns();
+	if (symbols->nr && now_ns - read_ns < NS_PER_SECOND)
+		return 0;
+	const int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
+					O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file)
+		return -errno;
+	read_ns = now_ns;
+	const int result = kernel_symbols_read(file, symbols);
+	fclose(file);
+	return result;
+}
+
 ssize_t kernel_code_read(uint64_t start, const char *name, void *bytes, size_t most,
 			 uint64_t *whole)
 {
+	static struct kernel_symbols symbols;
 	struct kernel_function function;
-	int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
-				  O_RDONLY | O_CLOEXEC);
-	FILE *symbols = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!symbols)
-		return -errno;
-	int result = kernel_function_find(symbols, start, name, &function);
-	fclose(symbols);
+	int result = read_symbols(&symbols);
+	if (!result)
+		result = kernel_function_find(&symbols, start, name, &function);
 	if (result)
 		return result;
-	fd = privilege_openat(PRIVILEGE_KERNEL_CODE, AT_FDCWD, "/proc/kcore", O_RDONLY | O_CLOEXEC);
+	const int fd = privilege_openat(PRIVILEGE_KERNEL_CODE, AT_FDCWD, "/proc/kcore",
+					O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EPERM ? -EACCES : -errno;
 	const ssize_t got = kernel_function_read(fd, &function, bytes, most);

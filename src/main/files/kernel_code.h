@@ -8,20 +8,36 @@
  * Generated code (BPF programs, trampolines) is none of them. In the opener, with main's privileges: both files are the kernel's own.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
+/* What /proc/kallsyms says, as far as it matters here: names and modules by their hashes. Zeroed: none. */
+struct kernel_symbols {
+	struct kernel_symbol {
+		uint64_t address, name, module; /* module 0: the kernel's own */
+		bool is_text, is_made;		/* made while the kernel runs */
+	} * items;
+	size_t nr, capacity;
+	bool has_addresses;	       /* they are not hidden */
+	uint64_t text_start, text_end; /* of the kernel's own */
+};
+
 struct kernel_function {
 	uint64_t start, end;
 };
+
+/* All of the list, in place of what was there. 0 or -ENOMEM. */
+int kernel_symbols_read(FILE *file, struct kernel_symbols *symbols);
+void kernel_symbols_release(struct kernel_symbols *symbols);
 
 /*
  * The function of that name (NULL: any) that begins there. 0; -ENXIO: there is none, or its end is not known; -EPERM: addresses are
  * hidden.
  */
-int kernel_function_find(FILE *symbols, uint64_t start, const char *name,
+int kernel_function_find(const struct kernel_symbols *symbols, uint64_t start, const char *name,
 			 struct kernel_function *function);
 /* Copies its first bytes, at most so many. How many; -EFAULT: they are in none of the file's segments, -ENOEXEC, -errno. */
 ssize_t kernel_function_read(int core_fd, const struct kernel_function *function, void *bytes,

@@ -33,6 +33,8 @@ static bool may_say(const struct session *session, const struct worker *worker, 
 		return is_source && session_is_live(session);
 	case MESSAGE_NEED_CODE:
 		return (is_source || session->keeps_code) && session_is_live(session);
+	case MESSAGE_NEED_KERNEL_CODE:
+		return !is_source && session->keeps_code && session_is_live(session);
 	case MESSAGE_PAUSED:
 		return is_source && session->pausing;
 	case MESSAGE_READ:
@@ -126,7 +128,8 @@ static bool is_question(uint32_t kind)
 {
 	return kind == MESSAGE_NEED_MODULE || kind == MESSAGE_NEED_DEBUG_FILE ||
 	       kind == MESSAGE_NEED_PROCESS || kind == MESSAGE_NEED_OWNER ||
-	       kind == MESSAGE_NEED_CODE || kind == MESSAGE_NEED_TABLES;
+	       kind == MESSAGE_NEED_CODE || kind == MESSAGE_NEED_KERNEL_CODE ||
+	       kind == MESSAGE_NEED_TABLES;
 }
 
 static int answer(struct session *session, struct worker *worker, const struct message *message)
@@ -164,6 +167,9 @@ static int answer(struct session *session, struct worker *worker, const struct m
 	case MESSAGE_NEED_CODE:
 		return broker_answer_code(session->broker, worker->channel,
 					  reader_of(session, worker), &message->code);
+	case MESSAGE_NEED_KERNEL_CODE:
+		return broker_answer_kernel_code(session->broker, worker->channel,
+						 &message->kernel_code);
 	case MESSAGE_NEED_TABLES:
 		return part ? part_give_tables(part) : session_give_tables(session);
 	case MESSAGE_DOUBLE:

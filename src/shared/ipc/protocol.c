@@ -27,6 +27,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_THREADS] = BODY(threads),
 	[MESSAGE_OWNER] = BODY(owner),
 	[MESSAGE_CODE] = BODY(code),
+	[MESSAGE_KERNEL_CODE] = BODY(kernel_code),
 	[MESSAGE_OWN] = BODY(own),
 	[MESSAGE_SET] = BODY(set),
 	[MESSAGE_START] = sizeof(uint32_t),
@@ -41,6 +42,7 @@ static const size_t sizes[NR_MESSAGE_KINDS] = {
 	[MESSAGE_NEED_PROCESS] = BODY(process),
 	[MESSAGE_NEED_OWNER] = BODY(owner),
 	[MESSAGE_NEED_CODE] = BODY(code),
+	[MESSAGE_NEED_KERNEL_CODE] = BODY(kernel_code),
 	[MESSAGE_NEED_TABLES] = sizeof(uint32_t),
 	[MESSAGE_DOUBLE] = BODY(duplicates),
 	[MESSAGE_READ] = BODY(read),
@@ -118,6 +120,10 @@ static bool sane(struct message *message)
 	case MESSAGE_NEED_CODE:
 		return message->code.error <= 0 && message->code.start <= message->code.end &&
 		       message->code.end - message->code.start <= PROTOCOL_CODE_MAX;
+	case MESSAGE_KERNEL_CODE:
+	case MESSAGE_NEED_KERNEL_CODE:
+		terminate(message->kernel_code.name, sizeof(message->kernel_code.name));
+		return message->kernel_code.error <= 0;
 	case MESSAGE_STATUS:
 	case MESSAGE_TO_MAIN:
 	case MESSAGE_TO_CHILD:

@@ -36,10 +36,13 @@ static struct kernel_function function;
 
 static int find_in(const char *text, uint64_t start, const char *name)
 {
+	struct kernel_symbols list = {0};
 	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
 	CHECK(file != NULL);
-	const int result = kernel_function_find(file, start, name, &function);
+	CHECK_EQ(kernel_symbols_read(file, &list), 0);
 	fclose(file);
+	const int result = kernel_function_find(&list, start, name, &function);
+	kernel_symbols_release(&list);
 	return result;
 }
 

@@ -34,6 +34,11 @@ struct scene {
 	size_t nr_asked;
 	struct code_range ranges[128]; /* of processes' memory, that were asked for */
 	size_t nr_ranges;
+	struct {
+		uint64_t start;
+		char name[64];
+	} kernel_code[8]; /* that was asked for */
+	size_t nr_kernel_code;
 };
 
 static const struct tables_capacity tables_capacity = {
@@ -83,6 +88,14 @@ static inline void note_code(void *context, const struct code_range *range)
 	scene->ranges[scene->nr_ranges++] = *range;
 }
 
+static inline void note_kernel_code(void *context, uint64_t start, const char *name)
+{
+	struct scene *scene = context;
+	CHECK(scene->nr_kernel_code < NR(scene->kernel_code));
+	scene->kernel_code[scene->nr_kernel_code].start = start;
+	snprintf(scene->kernel_code[scene->nr_kernel_code++].name, 64, "%s", name);
+}
+
 static inline void open_epoch(struct scene *scene, const struct symbols_capacity *capacity)
 {
 	CHECK_EQ(tables_map(&scene->tables, -1, &tables_capacity, true), 0);
@@ -102,8 +115,8 @@ static inline void close_epoch(struct scene *scene)
 static inline struct scene *scene_new(void)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
-	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL,
-						     note_code};
+	const struct symbolizer_requests requests = {scene, note_module, note_debug_file,
+						     NULL,  note_code,	 note_kernel_code};
 	scene->symbolizer = symbolizer_new(&requests);
 	CHECK(scene->symbolizer != NULL);
 	open_epoch(scene, &symbols_capacity);

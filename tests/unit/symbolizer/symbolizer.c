@@ -400,8 +400,8 @@ static void kernel_hides(void)
 static void symbols_fill_up(void)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
-	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL,
-						     NULL};
+	const struct symbolizer_requests requests = {
+		.context = scene, .need_module = note_module, .need_debug_file = note_debug_file};
 	const struct symbols_capacity small = {.nr_frames = 4, .string_units = 3};
 	scene->symbolizer = symbolizer_new(&requests);
 	open_epoch(scene, &small);
@@ -465,8 +465,8 @@ static void many_files(void)
 
 static void no_epoch(void)
 {
-	const struct symbolizer_requests requests = {NULL, note_module, note_debug_file, NULL,
-						     NULL};
+	const struct symbolizer_requests requests = {
+		.context = NULL, .need_module = note_module, .need_debug_file = note_debug_file};
 	struct symbolizer *symbolizer = symbolizer_new(&requests);
 	CHECK_EQ(symbolizer_work(symbolizer, 10), 0);
 	CHECK(symbolizer_idle(symbolizer));

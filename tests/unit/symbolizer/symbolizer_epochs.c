@@ -100,8 +100,8 @@ static void successor(void)
 	work(scene);
 	struct frame_id waiting = add_frame(scene, file, 0x1040);
 	symbolizer_free(scene->symbolizer);
-	const struct symbolizer_requests requests = {scene, note_module, note_debug_file, NULL,
-						     NULL};
+	const struct symbolizer_requests requests = {
+		.context = scene, .need_module = note_module, .need_debug_file = note_debug_file};
 	scene->symbolizer = symbolizer_new(&requests);
 	CHECK_EQ(symbolizer_begin_epoch(scene->symbolizer, &scene->tables, &scene->symbols), 0);
 	scene->nr_asked = 0;
