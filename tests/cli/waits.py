@@ -170,6 +170,42 @@ def where_a_program_hides_itself():
         check(stats["waits_refused"] == 0 and seen_share(waits_of(path)) > 0.5, f"{stats}")
 
 
+def need_samples(stats):
+    if not stats.get("switch_outs"):
+        raise Skip("no samples of sched:sched_switch here")
+
+
+@case
+def who_may_sample_need_not_look():
+    """Root without CAP_SYS_PTRACE, of a program that hides itself: its looks are refused, what was sampled as it began to wait is there."""
+    need_root()
+    without = [need_program("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    with directory() as where:
+        path, stats, _ = record_waits(where, "--", workload("hidden"), "1", prefix=without)
+        threads = waits_of(path)
+    need_samples(stats)
+    check_sum(stats, threads)
+    check(stats["waits_refused"] > 0, f"{stats}")
+    naps = sum(ns for stack, ns in threads["napper"].items() if "nap" in stack and stack[-1] == "[wait]")
+    check(naps > 0.9e9, f"{dict(threads)}")
+
+
+@case
+def samples_are_few_however_many_switches():
+    """Bytes to and fro without end: records of switches are whole, of samples there are about as many as are allowed."""
+    need_root()
+    with directory() as where:
+        path, stats, _ = record_waits(where, "--max-overhead", "0", "--", workload("waits"), "1", "3000")
+        threads = waits_of(path)
+    need_samples(stats)
+    check_sum(stats, threads)
+    check(stats["time"]["unknown_seconds"] == 0, f"{stats['time']}")
+    check(stats["switch_out_period"] >= 1, f"{stats['switch_out_period']}")
+    # 250 a second, twice that before the guard knows better, and what a turn of it may have too much.
+    most = 250 * stats["duration_seconds"] + 2000
+    check(stats["switch_outs"] <= most, f"{stats['switch_outs']} of {most}")
+
+
 @case
 @alone("sets kernel.yama.ptrace_scope")
 def where_yama_lets_only_parents_look():

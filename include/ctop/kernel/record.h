@@ -51,8 +51,8 @@ struct record_mmap {
 	const char *path;	/* NUL-terminated, inside the record */
 };
 
-/* A sample of sched:sched_waking, which main alone has. */
-enum { RECORD_WAKING = 0x2000 };
+/* Samples of sched:sched_waking, and of sched:sched_switch where a thread begins to wait, which main alone has. */
+enum { RECORD_WAKING = 0x2000, RECORD_SWITCHED_OUT };
 
 struct record {
 	uint32_t type; /* PERF_RECORD_*, or RECORD_WAKING */

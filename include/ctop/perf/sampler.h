@@ -159,12 +159,18 @@ uint64_t sampler_switches_known_until(const struct sampler *sampler);
 /* No more of them are written from now on. */
 void sampler_end_switches(struct sampler *sampler);
 
+/* These threads, which are put into order, and all that begin after the youngest. */
+struct sampler_threads {
+	int32_t *tids;
+	size_t nr;
+	int32_t youngest;
+};
 /*
- * Beside them, in their order, RECORD_WAKING: who woke one of these threads, or one that began after the youngest, by sched:sched_waking on
- * all CPUs. tids is put into order. Again, for other threads: what was asked before is over, and some are told twice. 0; -EXDEV: in a pid namespace
+ * Beside them, in their order, RECORD_WAKING: who woke one of these threads, by sched:sched_waking on all CPUs.
+ * Again, for other threads: what was asked before is over, and some are told twice. 0; -EXDEV: in a pid namespace
  * the kernel tells others' numbers; or -errno.
  */
-int sampler_follow_wakings(struct sampler *sampler, int32_t *tids, size_t nr, int32_t youngest);
+int sampler_follow_wakings(struct sampler *sampler, const struct sampler_threads *threads);
 /* The youngest of all threads: those that begin from now on have larger numbers, until these begin again. */
 int32_t sampler_youngest_thread(void);
 /* Whether wakings of that thread are recorded, if any are. */
@@ -172,6 +178,18 @@ bool sampler_wakings_cover(const struct sampler *sampler, int32_t tid);
 uint64_t sampler_wakings_lost(const struct sampler *sampler);
 /* No more of them are written from now on. */
 void sampler_end_wakings(struct sampler *sampler);
+
+/*
+ * Beside them, too, RECORD_SWITCHED_OUT: of each so many waits of these threads one is sampled as it begins, by sched:sched_switch on all CPUs, with the user's registers
+ * and stack and the kernel's callchain. What is lost of them is lost, nothing else. Again, and results: as sampler_follow_wakings().
+ */
+int sampler_follow_switch_outs(struct sampler *sampler, const struct sampler_threads *threads,
+			       uint64_t period);
+/* The next one is sampled at once, then each so many; 0: there are none. */
+void sampler_set_switch_out_period(struct sampler *sampler, uint64_t period);
+uint64_t sampler_switch_out_period(const struct sampler *sampler);
+uint64_t sampler_switch_outs_lost(const struct sampler *sampler);
+void sampler_end_switch_outs(struct sampler *sampler);
 
 /*
  * A thread that was in the middle of starting another while it was attached: the new one has neither inherited

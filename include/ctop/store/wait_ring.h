@@ -38,7 +38,7 @@ struct wait_record {
 	uint64_t time_ns;		 /* when it was written; CLOCK_MONOTONIC */
 	int32_t pid, tid;
 	uint32_t kind;	/* STACK: enum wait_kind */
-	uint32_t place; /* TIME: enum wait_place */
+	uint32_t place; /* enum wait_place; STACK: the last one, or in place of the one before */
 	uint32_t again; /* STACK: 1: of the same wait as the last one, which it replaces */
 	uint32_t reserved;
 	uint64_t ns, until_ns; /* TIME: so long, up to then, which may be before time_ns */

@@ -441,7 +441,7 @@ static int unwind_wait(struct collector *collector, const struct record *record,
 	struct user_part user = {0, STACK_KERNEL_ONLY, STACK_REASON_NONE};
 	if (collector->config.leaf_only)
 		user.end = STACK_COMPLETE;
-	else
+	else if (is_goroutine(record->tid) || !is_in_exec(&context, record))
 		result = unwind_user(collector, &context, record->tid, record->time_ns,
 				     &record->sample, patient, &user);
 	if (result)
@@ -462,6 +462,7 @@ int stack_of_wait(struct collector *collector, const struct wait_record *wait, s
 	const unsigned sp = perf_register[UNWIND_SP], pc = perf_register[UNWIND_PC];
 	struct record record = {
 		.type = PERF_RECORD_SAMPLE,
+		.misc = PERF_RECORD_MISC_KERNEL,
 		.time_ns = wait->time_ns,
 		.pid = wait->pid,
 		.tid = wait->tid,

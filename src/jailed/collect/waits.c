@@ -158,9 +158,9 @@ static int take_stack(struct collector *collector, const struct wait_record *wai
 		return -ENOMEM;
 	if (stack->pid != wait->pid)
 		*stack = stack_of(wait);
-	if (!wait->again)
+	if (wait->place == WAIT_AT_LAST && !wait->again)
 		stack->before = stack->last;
-	stack->last = now;
+	*(wait->place == WAIT_AT_LAST ? &stack->last : &stack->before) = now;
 	return 0;
 }
 

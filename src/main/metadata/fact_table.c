@@ -133,6 +133,11 @@ const struct fact_row fact_rows[] = {
 		"waits whose end the kernel's records of wakings do not tell: their run-queue's "
 		"time "
 		"from waking on counts as waiting"),
+	UNLESS_0("stats.switch_outs", "switch_outs", FACT_NUMBER, stats.switch_outs, AT_END),
+	UNLESS_0("stats.switch_outs_lost", "switch_outs_lost", FACT_NUMBER, stats.switch_outs_lost,
+		 AT_END),
+	UNLESS_0("stats.switch_out_period", "switch_out_period", FACT_NUMBER,
+		 stats.switch_out_period, AT_END),
 	UNLESS_0("stats.goroutines_refusal", "goroutines_refusal", FACT_NUMBER,
 		 stats.goroutines_refusal, AT_END),
 	PROBLEM(goroutines_left_out, AT_END,

@@ -196,7 +196,8 @@ void sampler_free(struct sampler *sampler)
 			close(sampler->fds.items[i].fd);
 	sideband_close(sampler);
 	switches_close(sampler);
-	wakings_close(sampler);
+	side_rings_close(&sampler->wakings.traced.rings);
+	side_rings_close(&sampler->switch_outs.traced.rings);
 	rings_close(sampler);
 	family_release(&sampler->family);
 	free(sampler->fds.items);

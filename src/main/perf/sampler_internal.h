@@ -4,7 +4,7 @@
 
 /*
  * The sampler's state, shared by its files, from the top down: sampler.c (life), attach.c and attach_thread.c (threads),
- * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c, switches.c and wakings.c (what main reads), side_rings.c,
+ * sets.c (cheaper events), rings.c (one per CPU), ladder.c (what to open, and the fallbacks), sideband.c, switches.c, wakings.c and switch_outs.c (what main reads), traced.c, side_rings.c,
  * guard.c (how often), advice.c (errno to cause and remedy), family.c (a target's processes), fallbacks.c (fallbacks, told), permission.c (who may what),
  * perf_open.c (the system call), machine.c (what /proc and /sys say). None calls one above it.
  */
@@ -68,16 +68,28 @@ struct tid_range {
 	int32_t first, last;
 };
 
-/* wakings.c. All zero: nobody wants to know. */
-enum { WAKING_RANGES = 16 };
-struct wakings {
+/* traced.c: a tracepoint that all CPUs tell of some threads. All zero: nobody wants to know. */
+enum { TRACED_RANGES = 16 };
+struct traced {
 	struct side_rings rings;
 	uint64_t tracepoint;
-	uint32_t pid_offset; /* of whom is woken, in what the tracepoint writes */
 	struct tid_range ranges
-		[WAKING_RANGES]; /* whose wakings are recorded: the target's threads, and some that are not */
+		[TRACED_RANGES]; /* of whom it is told: the target's threads, and some that are not */
 	size_t nr_ranges;
+	bool knows_lost;
 	uint64_t lost; /* by events that were closed */
+};
+
+/* wakings.c */
+struct wakings {
+	struct traced traced;
+	uint32_t pid_offset; /* of whom is woken, in what the tracepoint writes */
+};
+
+/* switch_outs.c: samples, each of so many. */
+struct switch_outs {
+	struct traced traced;
+	uint64_t period;
 };
 
 /* What main itself reads: sideband.c. */
@@ -144,6 +156,7 @@ struct sampler {
 	struct sideband sideband;
 	struct side_rings switches; /* switches.c; none: not to be had */
 	struct wakings wakings;
+	struct switch_outs switch_outs;
 };
 
 /* What was asked of one event: every so many, or 0: a rate. */
@@ -297,9 +310,31 @@ void switches_close(struct sampler *sampler);
 /* A record of its rings. False: it is no waking. */
 bool wakings_parse(const struct sampler *sampler, const struct perf_event_header *header,
 		   struct record *record);
-/* As record_time(). */
-int wakings_time(const struct perf_event_header *header, uint64_t *time_ns);
-void wakings_close(struct sampler *sampler);
+extern const struct record_format wakings_format;
+
+/* ---- switch_outs.c ---- */
+
+/* A record of its rings. False: it is no sample. */
+bool switch_outs_parse(const struct perf_event_header *header, struct record *record);
+extern const struct record_format switch_outs_format;
+
+/* ---- traced.c ---- */
+
+/* Opens its rings. 0; -EXDEV: in a pid namespace the kernel tells others' numbers; -ENOTSUP: without records of switches; or -errno. */
+int traced_open(const struct sampler *sampler, struct traced *traced, const char *tracepoint,
+		uint32_t pages, uint32_t pages_least);
+/* What is told, and of whom, by the names of the tracepoint's fields. */
+struct traced_field {
+	const char *tid;
+	const char *condition; /* ahead of the threads', with its "&&"; "": none */
+};
+/* As sampler_follow_wakings(), of an attr with what is sampled. */
+int traced_follow(struct sampler *sampler, struct traced *traced, struct perf_event_attr attr,
+		  const struct traced_field *field, const struct sampler_threads *threads);
+bool traced_covers(const struct traced *traced, int32_t tid);
+/* No more comes. */
+void traced_end(struct traced *traced);
+uint64_t traced_lost(const struct traced *traced);
 
 /* ---- side_rings.c ---- */
 

@@ -84,14 +84,28 @@ size_t sampler_nr_switches(const struct sampler *sampler)
 
 size_t sampler_nr_switch_fds(const struct sampler *sampler)
 {
-	return sampler->switches.nr + sampler->wakings.rings.nr;
+	return sampler->switches.nr + sampler->wakings.traced.rings.nr +
+	       sampler->switch_outs.traced.rings.nr;
 }
 
-/* Of all rings: those of switches, then those of wakings. */
+/* Of all rings: those of switches, of wakings, of samples. */
 static struct side_ring *ring_of(const struct sampler *sampler, size_t i)
 {
+	const struct side_rings *const all[] = {&sampler->switches, &sampler->wakings.traced.rings,
+						&sampler->switch_outs.traced.rings};
+	size_t at = 0;
+	while (i >= all[at]->nr)
+		i -= all[at++]->nr;
+	return &all[at]->items[i];
+}
+
+/* What is in the ring of that number. */
+static const struct record_format *format_of(const struct sampler *sampler, size_t i)
+{
 	const size_t nr = sampler->switches.nr;
-	return i < nr ? &sampler->switches.items[i] : &sampler->wakings.rings.items[i - nr];
+	return i < nr					   ? &format
+	       : i < nr + sampler->wakings.traced.rings.nr ? &wakings_format
+							   : &switch_outs_format;
 }
 
 int sampler_switch_fd(const struct sampler *sampler, size_t i)
@@ -145,13 +159,13 @@ uint64_t sampler_switches_known_until(const struct sampler *sampler)
 }
 
 /* Finds out when the next record of a ring was written. */
-static void look_at_next(struct side_ring *ring, bool is_waking)
+static void look_at_next(const struct sampler *sampler, size_t i)
 {
+	struct side_ring *ring = ring_of(sampler, i);
 	bool damaged = false;
 	const struct perf_event_header *header = ring_peek(&ring->ring, &damaged);
 	ring->next_ns = UINT64_MAX;
-	if (header && (is_waking ? wakings_time(header, &ring->next_ns)
-				 : record_time(header, header->size, &format, &ring->next_ns)))
+	if (header && record_time(header, header->size, format_of(sampler, i), &ring->next_ns))
 		ring->next_ns = ring->read_ns; /* it says nothing: take_next() leaves it out */
 }
 
@@ -164,12 +178,14 @@ static size_t find_oldest(const struct sampler *sampler)
 	return oldest;
 }
 
-/* Of wakings that were lost the switches know nothing. */
-static bool parse(const struct sampler *sampler, const struct perf_event_header *header,
-		  bool is_waking, struct record *record)
+/* Of wakings and samples that were lost the switches know nothing. */
+static bool parse(const struct sampler *sampler, const struct perf_event_header *header, size_t i,
+		  struct record *record)
 {
-	return is_waking ? wakings_parse(sampler, header, record)
-			 : record_parse(header, header->size, &format, record) == 0;
+	const struct record_format *of = format_of(sampler, i);
+	return of == &wakings_format	   ? wakings_parse(sampler, header, record)
+	       : of == &switch_outs_format ? switch_outs_parse(header, record)
+					   : !record_parse(header, header->size, of, record);
 }
 
 bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t max,
@@ -177,13 +193,13 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 					uint64_t before_ns),
 			   void *context)
 {
-	const size_t nr_rings = sampler_nr_switch_fds(sampler), nr_switches = sampler->switches.nr;
-	if (!nr_switches)
+	const size_t nr_rings = sampler_nr_switch_fds(sampler);
+	if (!sampler->switches.nr)
 		return false;
 	for (size_t i = 0; i < nr_rings; i++) {
 		struct side_ring *ring = ring_of(sampler, i);
 		refresh(ring, ring->ring.tail);
-		look_at_next(ring, i >= nr_switches);
+		look_at_next(sampler, i);
 	}
 	size_t at, nr = 0;
 	for (; ring_of(sampler, at = find_oldest(sampler))->next_ns < until_ns && nr < max; nr++) {
@@ -191,11 +207,11 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 		bool damaged = false;
 		const struct perf_event_header *header = ring_peek(&oldest->ring, &damaged);
 		struct record record;
-		if (header && parse(sampler, header, at >= nr_switches, &record))
+		if (header && parse(sampler, header, at, &record))
 			take(context, &record, oldest->read_ns);
 		oldest->read_ns = oldest->next_ns;
 		consume(oldest);
-		look_at_next(oldest, at >= nr_switches);
+		look_at_next(sampler, at);
 	}
 	for (size_t i = 0; i < nr_rings; i++)
 		give_back(ring_of(sampler, i));

@@ -4,7 +4,7 @@
 
 /*
  * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
- * session_sampling.c (on and off), session_time.c (what threads do), session_wakings.c (who is woken), session_waits.c (where they wait), session_sets.c (cheaper events), session_spending.c (--budget), session_children.c (messages, deaths), session_news.c, session_stats.c.
+ * session_sampling.c (on and off), session_time.c (what threads do), session_wakings.c (who is woken), session_waits.c (where they wait), session_switch_outs.c (where waits begin), session_sets.c (cheaper events), session_spending.c (--budget), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 
 #include <stdbool.h>
@@ -86,6 +86,13 @@ struct session_wakings {
 	uint64_t youngest_ns;
 };
 
+/* session_switch_outs.c: waits that are sampled as they begin. */
+struct session_switch_outs {
+	struct wait_chains *chains; /* what the kernel waits for; NULL: none are sampled */
+	uint64_t nr, nr_all;	    /* in this turn of the guard; of the target's threads, ever */
+	uint64_t most; /* so many samples in this turn, and the period becomes longer at once */
+};
+
 /* session_time.c: what threads do with their time. account NULL: nobody keeps one. */
 struct session_time {
 	struct time_account *account;
@@ -105,6 +112,7 @@ struct session_time {
 	uint64_t records_cpu_ns; /* of main, for these records */
 	uint64_t all_records;	 /* ever */
 	struct session_wakings wakings;
+	struct session_switch_outs outs;
 	struct {
 		struct thread_name *items;
 		size_t nr, capacity, at;
@@ -282,6 +290,21 @@ void session_note_waking(struct session_time *time, const struct record *record)
 void session_note_untold_waking(struct session_time *time, const struct record *record);
 /* Once in a while: what is recorded costs too much, or is not of all threads. */
 void session_guard_wakings(struct session *session, bool is_too_much);
+
+/* The threads of the account. 0 or -errno. */
+int session_follow_with(struct session *session, int32_t youngest,
+			int (*follow)(struct sampler *sampler,
+				      const struct sampler_threads *threads));
+
+/* ---- session_switch_outs.c ---- */
+
+/* Where they are to be had: as session_begin_wakings(). Without them looks alone say where threads wait. */
+void session_begin_switch_outs(struct session *session, int32_t youngest);
+/* A RECORD_SWITCHED_OUT, in the records' order. */
+void session_note_switch_out(struct session *session, const struct record *record);
+/* Once in a while: as many as they may cost, of so many switches in ns, in which the target computed for used_ns. */
+void session_pace_switch_outs(struct session *session, uint64_t nr_switches, uint64_t used_ns,
+			      uint64_t ns);
 
 /* ---- session_waits.c ---- */
 

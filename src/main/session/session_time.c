@@ -177,7 +177,12 @@ static void serve_looks(struct session *session, uint64_t now_ns)
 
 static void take(void *context, const struct record *record, uint64_t before_ns)
 {
-	struct session_time *time = context;
+	struct session *session = context;
+	struct session_time *time = &session->time;
+	if (record->type == RECORD_SWITCHED_OUT) {
+		session_note_switch_out(session, record);
+		return;
+	}
 	/* Without memory a thread is missing: the account says less, nothing wrong. */
 	if (record->type == RECORD_WAKING) {
 		session_note_waking(time, record);
@@ -194,8 +199,7 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 static bool read_records(struct session *session, uint64_t until_ns, size_t most)
 {
 	const uint64_t before_ns = clock_cpu_ns();
-	const bool more =
-		sampler_read_switches(session->sampler, until_ns, most, take, &session->time);
+	const bool more = sampler_read_switches(session->sampler, until_ns, most, take, session);
 	session->time.records_cpu_ns += clock_cpu_ns() - before_ns;
 	if (!more && until_ns > session->time.read_until_ns)
 		session->time.read_until_ns = until_ns;
@@ -207,6 +211,7 @@ static void end_records(struct session *session, uint64_t end_ns)
 {
 	sampler_end_switches(session->sampler);
 	sampler_end_wakings(session->sampler);
+	sampler_end_switch_outs(session->sampler);
 	read_records(session, end_ns, SIZE_MAX);
 	const uint64_t known_ns = sampler_switches_known_until(session->sampler);
 	const struct record lost = {.type = PERF_RECORD_LOST, .time_ns = end_ns};
@@ -258,6 +263,7 @@ static void guard(struct session *session, uint64_t now_ns)
 	const uint64_t ns = now_ns - time->window_ns;
 	const bool is_too_much = costs_too_much(session, nr_switches, used_ns, ns);
 	session_guard_wakings(session, costs_too_much(session, time->nr_records, used_ns, ns));
+	session_pace_switch_outs(session, nr_switches, used_ns, ns);
 	time->window_ns = now_ns;
 	time->records_cpu_ns = 0;
 	time->nr_records = time->wakings.nr = time->wakings.nr_others = 0;
@@ -294,6 +300,7 @@ int session_begin_time(struct session *session)
 	const int32_t youngest = sampler_youngest_thread();
 	session_list_time(session);
 	session_begin_wakings(session, youngest);
+	session_begin_switch_outs(session, youngest);
 	return 0;
 }
 
@@ -367,6 +374,7 @@ void session_release_time(struct session *session)
 	goroutines_free(session->time.goroutines);
 	looker_free(session->time.looker);
 	time_account_free(session->time.account);
+	free(session->time.outs.chains);
 	wait_ring_close(&session->time.ring);
 	wait_objects_free(session->time.objects);
 	wakers_free(session->time.wakers);
@@ -404,6 +412,9 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->waits_untold_ns = time->untold_ns;
 	stats->wakings_lost = sampler_wakings_lost(session->sampler);
 	stats->wakings_untold = time->wakings.nr_untold;
+	stats->switch_outs = time->outs.nr_all;
+	stats->switch_outs_lost = sampler_switch_outs_lost(session->sampler);
+	stats->switch_out_period = sampler_switch_out_period(session->sampler);
 	if (time->goroutines)
 		goroutines_add_counts(time->goroutines, stats);
 }

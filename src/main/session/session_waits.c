@@ -97,6 +97,9 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 	session_tell_waits(time, now_ns);
 	if (!seen || news == WAIT_IS_KNOWN || news == WAIT_IS_EARLY)
 		return;
+	/* A sample knows more than a look that was refused. */
+	if (!seen->pc && time_account_is_sampled(time->account, look->tid))
+		return;
 	const struct wait_record record = {
 		.header = {.type = WAIT_RECORD_STACK},
 		.time_ns = now_ns,
@@ -112,7 +115,7 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 		return;
 	time_account_placed(time->account, look->tid, &look->sched, news, now_ns);
 	if (news == WAIT_IS_NEW)
-		wait_objects_look(time->objects, look->tid, &seen->object);
+		wait_objects_look(time->objects, look->tid, seen->kind, &seen->object);
 }
 
 const struct wait_sum *session_wait_sums(struct session *session, size_t *nr)

@@ -11,16 +11,18 @@
 
 #include "wakers.h"
 
-/* In their place others are recorded from now on. 0 or -errno. */
-static int follow(struct session *session, int32_t youngest)
+int session_follow_with(struct session *session, int32_t youngest,
+			int (*follow)(struct sampler *sampler,
+				      const struct sampler_threads *threads))
 {
 	const struct session_time *time = &session->time;
 	const size_t most = time_account_nr_live(time->account);
 	int32_t *tids = calloc(most + 1, sizeof(*tids));
 	if (!tids)
 		return -ENOMEM;
-	const size_t nr = time_account_tids(time->account, tids, most);
-	const int result = sampler_follow_wakings(session->sampler, tids, nr, youngest);
+	const struct sampler_threads threads = {tids, time_account_tids(time->account, tids, most),
+						youngest};
+	const int result = follow(session->sampler, &threads);
 	free(tids);
 	return result;
 }
@@ -31,7 +33,7 @@ void session_begin_wakings(struct session *session, int32_t youngest)
 	if (time->source != TIME_FROM_SWITCHES)
 		return;
 	time->wakers = wakers_new();
-	if (!time->wakers || follow(session, youngest))
+	if (!time->wakers || session_follow_with(session, youngest, sampler_follow_wakings))
 		return;
 	time->source = TIME_FROM_WAKINGS;
 	time->wakings.since_ns = clock_now_ns();
@@ -149,7 +151,8 @@ void session_guard_wakings(struct session *session, bool is_too_much)
 	const bool is_known = time->read_until_ns > wakings->youngest_ns;
 	if (is_too_much && !(are_others && is_known))
 		give_up(session);
-	else if ((is_too_much || is_missed) && is_known && follow(session, wakings->youngest))
+	else if ((is_too_much || is_missed) && is_known &&
+		 session_follow_with(session, wakings->youngest, sampler_follow_wakings))
 		give_up(session);
 	wakings->was_renewed = is_too_much;
 	wakings->nr_threads = nr_threads;

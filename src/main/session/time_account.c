@@ -129,6 +129,8 @@ static int take_switch(struct time_account *account, const struct record *record
 		wait_shares_end(&thread->shares, at);
 	if (thread->doing == WAITS)
 		wait_shares_begin(&thread->shares, at);
+	else
+		wait_shares_drop_sample(&thread->shares);
 	return 0;
 }
 

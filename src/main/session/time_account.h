@@ -101,6 +101,14 @@ bool time_account_has_place(const struct time_account *account, int32_t tid,
 /* It was looked at then, and its stack told. */
 void time_account_placed(struct time_account *account, int32_t tid, const struct sched_stat *now,
 			 enum wait_news news, uint64_t ns);
+/*
+ * A RECORD_SWITCHED_OUT, in the records' order: the wait that its thread is about to begin was sampled, one of so many. True: its stack may be told, once all is given to those
+ * before it, and takes this place; then it is known to be there.
+ */
+bool time_account_may_sample(struct time_account *account, int32_t tid, enum wait_place *place);
+void time_account_sampled(struct time_account *account, int32_t tid, uint64_t period);
+/* Whether the wait that it is in, by the records, was. */
+bool time_account_is_sampled(const struct time_account *account, int32_t tid);
 /* Stacks that were told are known no more. */
 void time_account_forget_places(struct time_account *account);
 /* No more looks: all that is left is to be given. */

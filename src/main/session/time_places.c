@@ -115,6 +115,31 @@ void time_account_placed(struct time_account *account, int32_t tid, const struct
 		wait_shares_give_unseen(&thread->shares);
 }
 
+bool time_account_may_sample(struct time_account *account, int32_t tid, enum wait_place *place)
+{
+	struct thread *thread = account_find(account, tid);
+	if (!thread || account->by_looks || !account->is_on || !account->places_waits ||
+	    thread->doing == QUEUES || thread->doing == WAITS || thread->doing == SEEN_OFF ||
+	    thread->shares.sampled_of) /* some come twice */
+		return false;
+	give_all(account, thread);
+	*place = thread->shares.is_unsettled ? WAIT_AT_BEFORE : WAIT_AT_LAST;
+	return true;
+}
+
+void time_account_sampled(struct time_account *account, int32_t tid, uint64_t period)
+{
+	struct thread *thread = account_find(account, tid);
+	if (thread)
+		wait_shares_sample(&thread->shares, period);
+}
+
+bool time_account_is_sampled(const struct time_account *account, int32_t tid)
+{
+	const struct thread *thread = account_find(account, tid);
+	return thread && thread->doing == WAITS && thread->shares.sampled_of;
+}
+
 void time_account_forget_places(struct time_account *account)
 {
 	struct thread *thread, *next;

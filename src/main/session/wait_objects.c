@@ -17,6 +17,7 @@ enum { SUMS_MOST = 2048, THREADS_MOST = 65536, OTHERS = 0 };
 struct waiting {
 	int32_t tid;
 	uint32_t last, before;
+	uint32_t of_kind[NR_WAIT_KINDS]; /* as the last look at such a wait had it */
 };
 
 struct wait_objects {
@@ -112,17 +113,32 @@ static struct waiting *find_or_add_thread(struct wait_objects *objects, int32_t 
 		return NULL;
 	index_add(&objects->by_tid, hash_u64((uint64_t)tid), (uint32_t)objects->threads.nr);
 	thread = &objects->threads.items[objects->threads.nr++];
-	*thread = (struct waiting){tid, NOTHING, NOTHING};
+	*thread = (struct waiting){.tid = tid, .last = NOTHING, .before = NOTHING};
+	for (int kind = 0; kind < NR_WAIT_KINDS; kind++)
+		thread->of_kind[kind] = NOTHING;
 	return thread;
 }
 
-void wait_objects_look(struct wait_objects *objects, int32_t tid, const struct wait_object *object)
+void wait_objects_look(struct wait_objects *objects, int32_t tid, enum wait_kind kind,
+		       const struct wait_object *object)
 {
 	struct waiting *thread = find_or_add_thread(objects, tid);
 	if (!thread)
 		return;
 	thread->before = thread->last;
 	thread->last = object->kind ? find_or_add(objects, object) : NOTHING;
+	thread->of_kind[kind] = thread->last;
+}
+
+void wait_objects_sample(struct wait_objects *objects, int32_t tid, enum wait_kind kind,
+			 enum wait_place place)
+{
+	struct waiting *thread = find_or_add_thread(objects, tid);
+	if (!thread)
+		return;
+	if (place == WAIT_AT_LAST)
+		thread->before = thread->last;
+	*(place == WAIT_AT_LAST ? &thread->last : &thread->before) = thread->of_kind[kind];
 }
 
 void wait_objects_add(struct wait_objects *objects, int32_t tid, enum wait_place place, uint64_t ns)

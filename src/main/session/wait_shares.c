@@ -6,10 +6,15 @@
 /* Up to where waits are of the first class. */
 #define SHORTEST_NS (NS_PER_MS / 4)
 
+static uint64_t longest_of(unsigned class)
+{
+	return SHORTEST_NS << 2 * class;
+}
+
 static unsigned class_of(uint64_t ns)
 {
 	unsigned nr = 0;
-	for (uint64_t most = SHORTEST_NS; ns > most && nr < WAIT_CLASSES - 1; most *= 4)
+	while (ns > longest_of(nr) && nr < WAIT_CLASSES - 1)
 		nr++;
 	return nr;
 }
@@ -36,8 +41,10 @@ static void move(uint64_t *from, uint64_t *to)
 
 void wait_shares_add(struct wait_shares *shares, uint64_t from, uint64_t until)
 {
-	if (settle(shares, until))
-		shares->is_looked_at = from <= shares->looked_at;
+	if (settle(shares, until) && from <= shares->looked_at) {
+		shares->is_looked_at = true;
+		shares->sampled_of = 0;
+	}
 	shares->unseen += until - from;
 	if (shares->is_looked_at)
 		move(&shares->unseen, given(shares));
@@ -49,10 +56,25 @@ void wait_shares_pass(struct wait_shares *shares, uint64_t until)
 		shares->is_looked_at = false;
 }
 
+void wait_shares_sample(struct wait_shares *shares, uint64_t period)
+{
+	shares->sampled_of = period;
+	shares->has_stack = true;
+	if (shares->is_unsettled)
+		return;
+	shares->nr_runs = UINT64_MAX; /* of no look */
+	shares->wants_again = false;
+}
+
+void wait_shares_drop_sample(struct wait_shares *shares)
+{
+	shares->sampled_of = 0;
+}
+
 void wait_shares_begin(struct wait_shares *shares, uint64_t at)
 {
 	shares->began = at;
-	shares->is_looked_at = false;
+	shares->is_looked_at = shares->sampled_of;
 }
 
 static void give_estimate(struct wait_shares *shares, uint64_t *from)
@@ -61,22 +83,38 @@ static void give_estimate(struct wait_shares *shares, uint64_t *from)
 	move(from, given(shares));
 }
 
+/* What a sample stands for beside itself, as far as it is there. */
+static uint64_t part_of(uint64_t pool, uint64_t ns, uint64_t period, uint64_t longest)
+{
+	const double stands_for = (double)ns * (double)(period - 1);
+	const double of_pool = (double)pool * (double)ns / (double)(4 * longest);
+	const double part = stands_for > of_pool ? stands_for : of_pool;
+	return part < (double)pool ? (uint64_t)part : pool;
+}
+
 void wait_shares_end(struct wait_shares *shares, uint64_t at)
 {
-	const unsigned nr = class_of(at - shares->began);
+	const uint64_t ns = at - shares->began;
+	const unsigned nr = class_of(ns);
 	uint64_t *alike = &shares->pool[nr];
 	if (shares->is_looked_at) {
-		give_estimate(shares, alike);
+		uint64_t part = *alike;
+		if (shares->sampled_of)
+			part = part_of(part, ns, shares->sampled_of, longest_of(nr));
+		*alike -= part;
+		give_estimate(shares, &part);
 		shares->last_class = nr;
 	} else {
 		move(&shares->unseen, alike);
 	}
 	shares->is_looked_at = false;
+	shares->sampled_of = 0;
 }
 
 void wait_shares_break(struct wait_shares *shares)
 {
 	shares->is_looked_at = shares->is_unsettled = false;
+	shares->sampled_of = 0;
 }
 
 void wait_shares_look(struct wait_shares *shares, uint64_t at, uint64_t nr_runs)

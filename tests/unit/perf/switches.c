@@ -150,7 +150,8 @@ static void who_is_woken_by_whom(void)
 	const struct sampler_options options = options_for(&switcher.pid, "cpu-clock");
 	struct sampler *sampler = open_or_explain(&options);
 	int32_t tids[100] = {switcher.pid};
-	const int result = sampler_follow_wakings(sampler, tids, 1, INT32_MAX - 1);
+	struct sampler_threads threads = {tids, 1, INT32_MAX - 1};
+	const int result = sampler_follow_wakings(sampler, &threads);
 	if (result)
 		SKIP("no records of wakings here");
 	CHECK(sampler_wakings_cover(sampler, switcher.pid) && !sampler_wakings_cover(sampler, 1));
@@ -165,7 +166,8 @@ static void who_is_woken_by_whom(void)
 	/* Of others from now on: as few ranges as tell them apart from most. */
 	for (int i = 0; i < 100; i++)
 		tids[i] = 10 * i + (i >= 50 ? 100000 : 1000);
-	CHECK_EQ(sampler_follow_wakings(sampler, tids, 100, 200000), 0);
+	threads = (struct sampler_threads){tids, 100, 200000};
+	CHECK_EQ(sampler_follow_wakings(sampler, &threads), 0);
 	for (int i = 0; i < 100; i++)
 		CHECK(sampler_wakings_cover(sampler, 10 * i + (i >= 50 ? 100000 : 1000)));
 	CHECK(!sampler_wakings_cover(sampler, 999) && !sampler_wakings_cover(sampler, 50000));
@@ -176,10 +178,89 @@ static void who_is_woken_by_whom(void)
 	told_child_end(&switcher);
 }
 
+struct sampled {
+	int32_t tid;
+	bool is_next; /* the sampled wait is to begin */
+	uint64_t last_ns;
+	uint64_t nr, nr_outs, nr_wrong;
+};
+
+static void see_samples(void *context, const struct record *record, uint64_t before_ns)
+{
+	struct sampled *sampled = context;
+	(void)before_ns;
+	if (record->tid != sampled->tid)
+		return;
+	if (record->type == RECORD_SWITCHED_OUT) {
+		const struct record_sample *sample = &record->sample;
+		/* Behind a change of the period the first one may come twice (Linux 6.18). */
+		const bool is_twice = record->time_ns == sampled->last_ns;
+		sampled->nr_wrong += (sampled->is_next && !is_twice) || !sample->nr_chain ||
+				     !sample->stack_bytes ||
+				     sample->regs_abi != PERF_SAMPLE_REGS_ABI_64;
+		sampled->nr += !is_twice;
+		sampled->last_ns = record->time_ns;
+		sampled->is_next = true;
+	}
+	if (record->type != PERF_RECORD_SWITCH || !record->switched.out)
+		return;
+	/* Who is woken while it is being switched out is told as preempted. */
+	sampled->nr_outs += !record->switched.preempted || sampled->is_next;
+	sampled->is_next = false;
+}
+
+/* Until it has waited so often. */
+static void switch_and_see(const struct told_child *switcher, struct sampler *sampler,
+			   struct sampled *sampled, uint64_t nr_outs)
+{
+	do {
+		told_child_tell(switcher, 'f');
+		sampler_read_switches(sampler, UINT64_MAX, SIZE_MAX, see_samples, sampled);
+	} while (sampled->nr_outs < nr_outs);
+}
+
+static void waits_are_sampled_as_they_begin(void)
+{
+	enum { PERIOD = 21 };
+	require_root();
+	const struct told_child switcher = told_child_start(switch_when_told);
+	const struct sampler_options options = options_for(&switcher.pid, "cpu-clock");
+	struct sampler *sampler = open_or_explain(&options);
+	int32_t tids[] = {switcher.pid};
+	const struct sampler_threads threads = {tids, 1, INT32_MAX - 1};
+	struct sampled sampled = {.tid = switcher.pid};
+	CHECK_EQ(sampler_switch_out_period(sampler), 0);
+	await_sleep(switcher.pid);
+	if (sampler_follow_switch_outs(sampler, &threads, 1))
+		SKIP("no samples of waits here");
+	switch_and_see(&switcher, sampler, &sampled, 1);
+	/* What does not fit in is lost, and nothing else: each wait is one or the other. */
+	const uint64_t lost = sampler_switch_outs_lost(sampler);
+	CHECK(sampled.nr + lost >= sampled.nr_outs && sampled.nr <= sampled.nr_outs);
+	CHECK(sampled.nr > 0);
+	CHECK_EQ(sampled.nr_wrong, 0);
+	/* Each so many, and the first one on each CPU. */
+	sampler_set_switch_out_period(sampler, PERIOD);
+	CHECK_EQ(sampler_switch_out_period(sampler), PERIOD);
+	sampled = (struct sampled){.tid = switcher.pid};
+	switch_and_see(&switcher, sampler, &sampled, 4 * PERIOD);
+	CHECK_EQ(sampler_switch_outs_lost(sampler), lost);
+	CHECK(sampled.nr + sampler_nr_rings(sampler) >= sampled.nr_outs / PERIOD);
+	CHECK(sampled.nr <= sampled.nr_outs / PERIOD + 2 * sampler_nr_rings(sampler));
+	CHECK_EQ(sampled.nr_wrong, 0);
+	sampler_end_switch_outs(sampler);
+	const uint64_t nr = sampled.nr;
+	switch_and_see(&switcher, sampler, &sampled, 0);
+	CHECK_EQ(sampled.nr, nr);
+	sampler_free(sampler);
+	told_child_end(&switcher);
+}
+
 int main(void)
 {
 	RUN(every_switch_in_order);
 	RUN(a_full_ring_hides_its_last_losses);
 	RUN(who_is_woken_by_whom);
+	RUN(waits_are_sampled_as_they_begin);
 	return test_done();
 }

@@ -482,6 +482,53 @@ static void waits_before_an_exec(void)
 	time_account_free(account);
 }
 
+/* All of a sampled wait goes to its stack, what was before it to those before. */
+static void a_wait_that_is_sampled(void)
+{
+	struct time_account *account = begin();
+	struct wait_share shares[4];
+	enum wait_place place;
+	time_account_place_waits(account);
+	look(account, TID, 'S', 0, 0, 0);
+	CHECK(!time_account_may_sample(account, TID, &place)); /* it waits, and is not on */
+	time_account_switch(account, true, 0);
+	switch_to(account, TID, 10, false, false);
+	CHECK(!time_account_may_sample(account, OTHER, &place));
+	CHECK(time_account_may_sample(account, TID, &place));
+	CHECK_EQ(place, WAIT_AT_LAST);
+	time_account_sampled(account, TID, 2);
+	switch_to(account, TID, 20, true, false);
+	CHECK(!time_account_may_sample(account, TID, &place)); /* it waits already */
+	switch_to(account, TID, 50, false, false);
+	CHECK(time_account_may_sample(account, TID, &place));
+	CHECK_EQ(shares_of(account, shares), 1);
+	CHECK_EQ(shares[0].ns, 30 * MS);
+	CHECK_EQ(shares[0].place, WAIT_AT_LAST);
+	CHECK_EQ(shares[0].until_ns, 50 * MS);
+	/* Then it is preempted, and waits later, which nobody saw: a look that is not settled yet does not change that. */
+	time_account_sampled(account, TID, 2);
+	switch_to(account, TID, 60, true, true);
+	switch_to(account, TID, 70, false, false);
+	switch_to(account, TID, 80, true, false);
+	switch_to(account, TID, 95, false, false);
+	const struct sched_stat now = {.is_known = true, .nr_runs = 5};
+	look_at_wait(account, WAIT_LOCK, 300, 5);
+	CHECK_EQ(time_account_wait_news(account, TID, &now, 95 * MS), WAIT_IS_NEW);
+	time_account_placed(account, TID, &now, WAIT_IS_NEW, 300 * MS);
+	CHECK_EQ(shares_of(account, shares), 0);
+	CHECK(time_account_may_sample(account, TID, &place));
+	CHECK_EQ(place, WAIT_AT_BEFORE);
+	time_account_sampled(account, TID, 2);
+	switch_to(account, TID, 100, true, false);
+	switch_to(account, TID, 115, false, false);
+	CHECK(time_account_may_sample(account, TID, &place));
+	CHECK_EQ(shares_of(account, shares), 1);
+	CHECK_EQ(shares[0].place, WAIT_AT_BEFORE);
+	/* One of two: of what nobody saw, which took as long, it takes as much as itself. */
+	CHECK_EQ(shares[0].ns, 2 * 15 * MS);
+	time_account_free(account);
+}
+
 static void more_threads_than_are_told_one_by_one(void)
 {
 	enum { NR = 70000, LIVE_MOST = 65536, TOLD = 5 };
@@ -572,6 +619,7 @@ int main(void)
 	RUN(a_stack_that_is_lost);
 	RUN(a_kernel_that_does_not_count);
 	RUN(waits_before_an_exec);
+	RUN(a_wait_that_is_sampled);
 	RUN(more_threads_than_are_told_one_by_one);
 	RUN(since_when_a_thread_waits);
 	RUN(schedstat_is_parsed);

@@ -24,7 +24,8 @@ static struct wait_object lock(uint64_t address, int32_t holder)
 
 static void look(struct wait_objects *objects, int32_t tid, struct wait_object object)
 {
-	wait_objects_look(objects, tid, &object);
+	wait_objects_look(objects, tid, object.kind == WAIT_ON_FUTEX ? WAIT_LOCK : WAIT_IO,
+			  &object);
 }
 
 /* "pipe 5 of 1; futex 0x10 3 of 2; " */
@@ -67,6 +68,24 @@ static void as_stacks_have_it(void)
 	wait_objects_free(objects);
 }
 
+/* What a sample does not tell a look at a wait of the same kind does. */
+static void of_samples(void)
+{
+	struct wait_objects *objects = wait_objects_new();
+	wait_objects_sample(objects, TID, WAIT_IO, WAIT_AT_LAST); /* nobody has looked */
+	wait_objects_add(objects, TID, WAIT_AT_LAST, 100);
+	look(objects, TID, file("pipe"));
+	look(objects, TID, lock(16, 0));
+	wait_objects_sample(objects, TID, WAIT_IO, WAIT_AT_LAST);
+	wait_objects_add(objects, TID, WAIT_AT_LAST, 5);
+	wait_objects_add(objects, TID, WAIT_AT_BEFORE, 3);
+	wait_objects_sample(objects, TID, WAIT_POLL, WAIT_AT_BEFORE);
+	wait_objects_add(objects, TID, WAIT_AT_BEFORE, 100);
+	wait_objects_add(objects, TID, WAIT_AT_LAST, 1);
+	CHECK_STR(told(objects), "pipe 6 of 1; futex 0x10 3 of 0; ");
+	wait_objects_free(objects);
+}
+
 static void what_is_too_much_is_others(void)
 {
 	struct wait_objects *objects = wait_objects_new();
@@ -88,6 +107,7 @@ static void what_is_too_much_is_others(void)
 int main(void)
 {
 	RUN(as_stacks_have_it);
+	RUN(of_samples);
 	RUN(what_is_too_much_is_others);
 	return test_done();
 }

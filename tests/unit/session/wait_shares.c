@@ -92,6 +92,66 @@ static void the_unseen_goes_to_those_that_took_as_long(void)
 	CHECK_EQ(shares.at_last, 2 * MS);
 }
 
+static void sampled_wait(struct wait_shares *shares, uint64_t period, uint64_t from_ms,
+			 uint64_t until_ms)
+{
+	wait_shares_sample(shares, period);
+	wait_shares_pass(shares, from_ms * MS); /* it ran until then */
+	wait(shares, from_ms, until_ms);
+}
+
+static void what_was_sampled_has_its_own_time(void)
+{
+	struct wait_shares shares = {0};
+	sampled_wait(&shares, 1, 100, 300);
+	CHECK_EQ(shares.at_last, 200 * MS);
+	CHECK_EQ(shares.at_before + shares.estimated, 0);
+	/* The next one was not. */
+	wait(&shares, 400, 410);
+	CHECK_EQ(shares.at_last, 200 * MS);
+	/* Nor is one that turned out to be none. */
+	wait_shares_sample(&shares, 1);
+	wait_shares_drop_sample(&shares);
+	wait(&shares, 500, 510);
+	CHECK_EQ(shares.at_last, 200 * MS);
+	CHECK_EQ(wait_shares_close(&shares, 510 * MS), 20 * MS);
+}
+
+/* Records come later than looks: a wait that was sampled before the last look is told behind it. */
+static void sampled_before_a_look_that_is_not_settled(void)
+{
+	struct wait_shares shares = {0};
+	wait_shares_look(&shares, 500 * MS, 1);
+	sampled_wait(&shares, 1, 100, 300);
+	CHECK_EQ(shares.at_before, 200 * MS);
+	wait(&shares, 450, 550);
+	CHECK_EQ(shares.at_before, 200 * MS);
+	CHECK_EQ(shares.at_last, 100 * MS);
+	CHECK_EQ(shares.estimated, 0);
+}
+
+/* As many samples of either of two that are alike: who takes longer has more of what nobody saw. */
+static void samples_share_out_by_length(void)
+{
+	enum { ROUNDS = 2000, PERIOD = 9, SHORT = 20, LONG = 60 };
+	struct wait_shares shares = {0};
+	uint64_t at = 0, given[2] = {0};
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		const uint64_t ms = i % 2 ? LONG : SHORT;
+		if (i % PERIOD == 0)
+			sampled_wait(&shares, PERIOD, at, at + ms);
+		else
+			wait(&shares, at, at + ms);
+		given[i % 2] += shares.at_last;
+		shares.at_last = 0;
+		at += ms;
+	}
+	const double share = (double)given[1] / (double)(given[0] + given[1]);
+	CHECK(share > 0.73 && share < 0.77);
+	CHECK(given[0] + given[1] > (uint64_t)ROUNDS / 2 * (SHORT + LONG) * MS / 100 * 98);
+	CHECK(shares.estimated < given[0] + given[1]);
+}
+
 static void nobody_ever_looked(void)
 {
 	struct wait_shares shares = {0};
@@ -122,6 +182,9 @@ int main(void)
 	RUN(looked_at_late);
 	RUN(a_look_at_nothing);
 	RUN(the_unseen_goes_to_those_that_took_as_long);
+	RUN(what_was_sampled_has_its_own_time);
+	RUN(sampled_before_a_look_that_is_not_settled);
+	RUN(samples_share_out_by_length);
 	RUN(nobody_ever_looked);
 	RUN(behind_a_loss);
 	return test_done();

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits that are sampled as they begin: how many, and what they tell, to the collector. */
+#include "session_internal.h"
+
+#include <stdlib.h>
+
+#include <ctop/base/clock.h>
+#include <ctop/base/hash.h>
+#include <ctop/system/proc_text.h>
+#include <ctop/system/system_call.h>
+#include <ctop/system/wait_kind.h>
+
+#include "wait_chains.h"
+#include "wait_objects.h"
+
+/* So many a second at most: of few switches each, so that the period is 1. */
+enum { SAMPLES_HZ = 250 };
+/* What one costs who switches, with its copy, and what ctop to unwind it. */
+#define COST_NS	    6000
+#define OWN_COST_NS 25000
+/* Of --max-overhead and --budget. */
+#define SHARE 0.25
+/* So many are no matter, whatever the target computes. */
+enum { SAMPLES_LEAST_HZ = 100 };
+/* Where more come than were foreseen. */
+enum { SURGE = 2, LONGER = 8 };
+
+/* ---- how many ---- */
+
+static uint64_t samples_allowed(const struct session *session, uint64_t used_ns, uint64_t ns)
+{
+	const struct spending *spending = &session->budget.spending;
+	const uint64_t percent = session->sampling.max_overhead_percent;
+	double most = SAMPLES_HZ * (double)ns / NS_PER_SECOND;
+	const double least = SAMPLES_LEAST_HZ * (double)ns / NS_PER_SECOND;
+	const double of_target = SHARE * (double)percent / 100 * (double)used_ns / COST_NS;
+	const double of_budget =
+		SHARE * spending_allowed_ns(spending, ns) / (COST_NS + OWN_COST_NS);
+	if (percent && of_target < most)
+		most = of_target > least ? of_target : least;
+	if (spending->share > 0 && of_budget < most)
+		most = of_budget;
+	return most >= 1 ? (uint64_t)most : 1;
+}
+
+/* A program that does the same things by turns must not keep step with it. */
+static uint64_t odd_near(uint64_t period, uint64_t now_ns)
+{
+	return period <= 1 ? 1 : (period * 3 / 4 + hash_u64(now_ns) % (period / 2 + 1)) | 1;
+}
+
+static void set_period(struct session *session, uint64_t period)
+{
+	if (period != sampler_switch_out_period(session->sampler))
+		sampler_set_switch_out_period(session->sampler, period);
+}
+
+void session_pace_switch_outs(struct session *session, uint64_t nr_switches, uint64_t used_ns,
+			      uint64_t ns)
+{
+	struct session_switch_outs *outs = &session->time.outs;
+	if (!outs->chains)
+		return;
+	const uint64_t allowed = samples_allowed(session, used_ns, ns);
+	/* Of all that are recorded half are switches out; samples may be of others' threads, too. */
+	const uint64_t sampled = outs->nr * sampler_switch_out_period(session->sampler);
+	const uint64_t nr = nr_switches / 2 > sampled ? nr_switches / 2 : sampled;
+	set_period(session, odd_near((nr + allowed - 1) / allowed, session->time.window_ns));
+	outs->most = SURGE * allowed;
+	outs->nr = 0;
+}
+
+/* Many more than there were: until the next turn of the guard it would be too much. */
+static void damp(struct session *session)
+{
+	struct session_switch_outs *outs = &session->time.outs;
+	if (outs->nr <= outs->most)
+		return;
+	outs->most *= SURGE;
+	set_period(session, sampler_switch_out_period(session->sampler) * LONGER | 1);
+}
+
+static int follow(struct sampler *sampler, const struct sampler_threads *threads)
+{
+	return sampler_follow_switch_outs(sampler, threads, 1);
+}
+
+void session_begin_switch_outs(struct session *session, int32_t youngest)
+{
+	struct session_switch_outs *outs = &session->time.outs;
+	if (!session_places_waits(session) || !sampler_nr_switches(session->sampler) ||
+	    session_follow_with(session, youngest, follow))
+		return;
+	outs->chains = calloc(1, sizeof(*outs->chains));
+	outs->most = SAMPLES_HZ;
+	if (!outs->chains)
+		sampler_end_switch_outs(session->sampler);
+}
+
+/* ---- what they tell ---- */
+
+/* What the thread waits for just now, where that is at the same place as then. */
+static bool is_seen(const struct record *record, const struct wait_record *wait,
+		    enum wait_kind *kind)
+{
+	struct stat_line line;
+	const struct system_call call = system_call_read(record->pid, record->tid);
+	if (!call.is_told || call.pc != wait->pc || call.sp != wait->sp ||
+	    !proc_stat_line(record->pid, record->tid, &line))
+		return false;
+	*kind = wait_kind_read(&call, record->pid, record->tid, line.state);
+	return *kind != WAIT_UNSEEN;
+}
+
+static enum wait_kind kind_of(struct wait_chains *chains, const struct record *record,
+			      const struct wait_record *wait)
+{
+	enum wait_kind kind;
+	if (wait_chains_find(chains, &record->sample, &kind))
+		return kind;
+	if (!is_seen(record, wait, &kind))
+		return WAIT_OTHER;
+	wait_chains_learn(chains, &record->sample, kind);
+	return kind;
+}
+
+void session_note_switch_out(struct session *session, const struct record *record)
+{
+	struct session_time *time = &session->time;
+	struct session_switch_outs *outs = &time->outs;
+	struct wait_record wait = {
+		.header = {.type = WAIT_RECORD_STACK},
+		.pid = record->pid,
+		.tid = record->tid,
+	};
+	const uint8_t *stack;
+	enum wait_place place;
+	outs->nr++;
+	damp(session);
+	if (!outs->chains || !session_has_room_for_wait(time) ||
+	    !wait_record_take_sample(&wait, &record->sample, &stack) ||
+	    !time_account_may_sample(time->account, record->tid, &place))
+		return;
+	wait.time_ns = clock_now_ns();
+	wait.kind = kind_of(outs->chains, record, &wait);
+	wait.place = place;
+	session_tell_waits(time, wait.time_ns);
+	if (!wait_ring_put(&time->ring, &wait, stack))
+		return;
+	time_account_sampled(time->account, record->tid,
+			     sampler_switch_out_period(session->sampler));
+	wait_objects_sample(time->objects, record->tid, wait.kind, place);
+	outs->nr_all++;
+}
