@@ -416,7 +416,7 @@ def weight_of(path):
 
 def seen_after(path, before):
     threads = waits_of(path)
-    if weight_of(path) < before + 8e9:
+    if not threads["idle"] or sum(sum(stacks.values()) for stacks in threads.values()) < before + 8e9:
         return 0
     return min(seen_share(threads), seen_share({"idle": threads["idle"]}))
 
