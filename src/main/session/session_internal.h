@@ -90,6 +90,7 @@ struct session_wakings {
 struct session_switch_outs {
 	struct wait_chains *chains; /* what the kernel waits for; NULL: none are sampled */
 	uint64_t nr, nr_all;	    /* in this turn of the guard; of the target's threads, ever */
+	uint64_t lost;		    /* by then */
 	uint64_t most; /* so many samples in this turn, and the period becomes longer at once */
 };
 

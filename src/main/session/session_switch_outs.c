@@ -62,12 +62,15 @@ void session_pace_switch_outs(struct session *session, uint64_t nr_switches, uin
 	if (!outs->chains)
 		return;
 	const uint64_t allowed = samples_allowed(session, used_ns, ns);
-	/* Of all that are recorded half are switches out; samples may be of others' threads, too. */
-	const uint64_t sampled = outs->nr * sampler_switch_out_period(session->sampler);
+	const uint64_t lost = sampler_switch_outs_lost(session->sampler);
+	/* Of all that are recorded half are switches out; samples may be of others' threads, too, or records be lost. */
+	const uint64_t sampled =
+		(outs->nr + lost - outs->lost) * sampler_switch_out_period(session->sampler);
 	const uint64_t nr = nr_switches / 2 > sampled ? nr_switches / 2 : sampled;
 	set_period(session, odd_near((nr + allowed - 1) / allowed, session->time.window_ns));
 	outs->most = SURGE * allowed;
 	outs->nr = 0;
+	outs->lost = lost;
 }
 
 /* Many more than there were: until the next turn of the guard it would be too much. */
