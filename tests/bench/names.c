@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it takes until names are there, in CPU time: a frame of the kernel, whose names come first, and one of a file. Prints figures; there is
- * no pass or fail.
+ * What it takes until names are there, in CPU time: a frame of the kernel, and one of a file; with the kernel's names printed for this run, and
+ * out of the cache, in turn. Prints figures; there is no pass or fail.
  *
  *     names FILE
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/symbolizer/symbolizer.h>
+
+#include "main/files/kernel_names.h"
 
 enum { NR_ROUNDS = 9, FRAMES_A_TURN = 512 };
 
@@ -49,15 +53,25 @@ static struct frame_id add(struct tables_writer *writer, uint32_t kind, uint64_t
 	return frame;
 }
 
-static void give(struct symbolizer *symbolizer, uint32_t module, const char *path)
+static void give(struct symbolizer *symbolizer, uint32_t module, int fd)
 {
-	must(!symbolizer_give_module(symbolizer, (struct module_id){module},
-				     open(path, O_RDONLY | O_CLOEXEC), -ENOENT),
-	     path);
+	must(fd >= 0 &&
+		     !symbolizer_give_module(symbolizer, (struct module_id){module}, fd, -ENOENT),
+	     "no names");
 }
 
-/* CPU time from the kernel's text at hand until the file's frame has a row, and until the kernel's has. */
-static void measure(const char *path, double *file_ms, double *kernel_ms)
+/* Out of the cache in a directory; -1: as the kernel prints them. */
+static int kernel_names(int directory_fd)
+{
+	enum kernel_names_from from = KERNEL_NAMES_CACHED;
+	int fd = directory_fd < 0 ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC)
+				  : kernel_names_open(directory_fd, &from);
+	must(from == KERNEL_NAMES_CACHED, "the cache is not used");
+	return fd;
+}
+
+/* CPU time of looking for the kernel's text, and of all that comes behind it, until the file's frame has a row, and until the kernel's has. */
+static void measure(const char *path, int directory_fd, double *file_ms, double *kernel_ms)
 {
 	const struct tables_capacity capacity = {.nr = {16 << 10, 16, 16, 16, 16, 16, 16},
 						 .nr_samples = 16};
@@ -80,9 +94,9 @@ static void measure(const char *path, double *file_ms, double *kernel_ms)
 	symbolizer_work(symbolizer, FRAMES_A_TURN);
 
 	const uint64_t start_ns = clock_cpu_ns();
-	give(symbolizer, 1, "/proc/kallsyms");
+	give(symbolizer, 1, kernel_names(directory_fd));
 	symbolizer_work(symbolizer, FRAMES_A_TURN);
-	give(symbolizer, 2, path);
+	give(symbolizer, 2, open(path, O_RDONLY | O_CLOEXEC));
 	if (debug.index)
 		symbolizer_give_debug_file(symbolizer, debug, -1, -ENOENT);
 	*file_ms = *kernel_ms = 0;
@@ -105,15 +119,51 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+static double median(double *values)
+{
+	qsort(values, NR_ROUNDS, sizeof(*values), compare);
+	return values[NR_ROUNDS / 2];
+}
+
+/* A directory that has the names; removed at the end. */
+static int fill_cache(char *path)
+{
+	enum kernel_names_from from;
+	must(mkdtemp(path) != NULL, path);
+	int directory_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = kernel_names_open(directory_fd, &from);
+	must(fd >= 0 && from == KERNEL_NAMES_KEPT, "the kernel's names cannot be kept");
+	close(fd);
+	return directory_fd;
+}
+
+static void remove_cache(const char *path, int directory_fd)
+{
+	DIR *directory = fdopendir(directory_fd);
+	const struct dirent *entry;
+	while (directory && (entry = readdir(directory)))
+		unlinkat(directory_fd, entry->d_name, 0);
+	closedir(directory);
+	rmdir(path);
+}
+
 int main(int argc, char **argv)
 {
-	double file_ms[NR_ROUNDS], kernel_ms[NR_ROUNDS];
+	static const char *const how[] = {"printed", "kept"};
+	double file_ms[2][NR_ROUNDS], kernel_ms[2][NR_ROUNDS];
+	char path[] = "/tmp/ctop-bench-XXXXXX";
 	must(argc == 2, "usage: names FILE");
+	int directory_fd = fill_cache(path);
 	for (int i = 0; i < NR_ROUNDS; i++)
-		measure(argv[1], &file_ms[i], &kernel_ms[i]);
-	qsort(file_ms, NR_ROUNDS, sizeof(*file_ms), compare);
-	qsort(kernel_ms, NR_ROUNDS, sizeof(*kernel_ms), compare);
-	printf("CPU to the first name, median of %d: of the file %.1f ms, of the kernel %.1f ms\n",
-	       NR_ROUNDS, file_ms[NR_ROUNDS / 2], kernel_ms[NR_ROUNDS / 2]);
+		for (int is_kept = 0; is_kept < 2; is_kept++)
+			measure(argv[1], is_kept ? directory_fd : -1, &file_ms[is_kept][i],
+				&kernel_ms[is_kept][i]);
+	remove_cache(path, directory_fd);
+	for (int is_kept = 0; is_kept < 2; is_kept++)
+		printf("the kernel's names %s: CPU to the first name, median of %d: of the file "
+		       "%.1f ms, of "
+		       "the kernel %.1f ms\n",
+		       how[is_kept], NR_ROUNDS, median(file_ms[is_kept]),
+		       median(kernel_ms[is_kept]));
 	return 0;
 }

@@ -38,6 +38,9 @@ void broker_serve_recorded(struct broker *broker, int64_t written_ns);
 int broker_use_debuginfod(struct broker *broker, const char *urls);
 /* The kernel's lines may be in this file, which must prove to have its build-id. Borrowed; NULL: only where such files are by custom. */
 void broker_use_vmlinux(struct broker *broker, const char *path);
+/* The kernel's names may come from the cache, and go there (files/opener.h). 0 or -ENOMEM. */
+int broker_use_cache(struct broker *broker);
+enum kernel_names_from broker_kernel_names(const struct broker *broker);
 /* Whether one is under way; out, if not NULL: what is told of it. */
 bool broker_is_fetching(const struct broker *broker, struct text *out);
 /* What the kernel named: filled by its owner, the session, before it lets the broker answer. Borrowed. */
@@ -81,15 +84,16 @@ int broker_describe_tree(struct broker *broker, struct channel *channel, int32_t
 
 /* ---- the loop's ---- */
 
-enum { BROKER_POLL_MAX = 3 };
+enum { BROKER_POLL_MAX = 4 };
 /* What to wait for, at most BROKER_POLL_MAX; how many. */
 size_t broker_poll(const struct broker *broker, struct pollfd *fds);
 /* How long until broker_serve() must be called, whatever comes, in ms; -1: nothing is awaited. */
 int broker_timeout_ms(const struct broker *broker);
 /* Sends what has come. */
 void broker_serve(struct broker *broker);
-/* The process that opens files, which is ctop's own; 0: it does not run. */
+/* The process that opens files, and the one that has the kernel's names, which are ctop's own; 0: it does not run. */
 int32_t broker_opener_pid(const struct broker *broker);
+int32_t broker_names_opener_pid(const struct broker *broker);
 
 /* The kernel says that a file is mapped: it may be gone when somebody asks for it. */
 void broker_open_ahead(struct broker *broker, const struct mapped_file *file);

@@ -37,6 +37,8 @@ enum opener_kind {
 	 * read as the user who called ctop, whoever runs it.
 	 */
 	OPENER_SOURCE,
+	/* The kernel's functions as text, of the cache (kernel_names.h), for the answer's kernel_names. */
+	OPENER_KERNEL_NAMES,
 	OPENER_COMMAND, /* the same of /proc/PID/cmdline, its first OPENER_COMMAND_MAX bytes: it lies in the process's own memory */
 };
 
@@ -44,6 +46,15 @@ enum {
 	OPENER_COMMAND_MAX = 4096,
 	OPENER_SOURCE_MAX = 16 << 20,
 	OPENER_KERNEL_CODE_MAX = 128 << 10
+};
+
+/* Where the kernel's names came from. */
+enum kernel_names_from {
+	KERNEL_NAMES_NOT_ASKED,
+	KERNEL_NAMES_NOT_KEPT, /* printed by the kernel, for this run alone */
+	KERNEL_NAMES_KEPT,     /* printed, and put into the cache */
+	KERNEL_NAMES_CACHED,
+	KERNEL_NAMES_COMPLETED, /* of the cache, then printed, too: an address was in none of them */
 };
 
 struct opener_request {
@@ -58,8 +69,9 @@ struct opener_answer {
 	bool by_name; /* to be proved: see files/locate.h */
 	/* Whose file it is (files/file_identity.h): debug files; OPENER_MODULE, unless by name. */
 	struct module_identity identity;
-	int64_t written_ns;   /* OPENER_SOURCE: when it was, by CLOCK_REALTIME */
-	uint64_t whole_bytes; /* OPENER_KERNEL_CODE: of the function */
+	int64_t written_ns;		     /* OPENER_SOURCE: when it was, by CLOCK_REALTIME */
+	uint64_t whole_bytes;		     /* OPENER_KERNEL_CODE: of the function */
+	enum kernel_names_from kernel_names; /* OPENER_KERNEL_NAMES */
 };
 
 /* fd is the taker's to close, -1 with an error. */

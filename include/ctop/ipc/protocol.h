@@ -144,7 +144,7 @@ struct message_ids {
 };
 
 struct message_own {
-	int32_t pids[8]; /* as main sees them: a child may be the first of its namespace; 0: none */
+	int32_t pids[9]; /* as main sees them: a child may be the first of its namespace; 0: none */
 };
 
 struct message_pids {

@@ -122,6 +122,7 @@ struct options {
 	bool quiet, stdio, tree, modules, timeline, ascii;
 	enum grouping grouping; /* of the list's rows, and of some exports' frames */
 	bool debuginfod;	/* debug files may be fetched */
+	bool no_cache;		/* the kernel's names are printed by it each time */
 	const char *vmlinux;	/* that the kernel was made of; NULL: where it is by custom */
 	const char *annotate;	/* report: the function whose code is shown; NULL: none */
 	const char *source_dirs[OPTIONS_SOURCE_DIRS_MAX]; /* "OLD=NEW" */

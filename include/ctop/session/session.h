@@ -123,6 +123,7 @@ struct session_stats {
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */
 	/* What --budget allows, in millionths of the machine's time, 0: there is none; what was spent of that: by ctop's processes, by the kernel for it. */
 	uint64_t budget_ppm, budget_own_ns, budget_kernel_ns, budget_machine_ns;
+	uint64_t kernel_names;	       /* enum kernel_names_from */
 	const char *late_fallbacks[3]; /* that came after the start */
 	size_t nr_late_fallbacks, nr_fallbacks_before;
 	int target_status; /* of -- CMD, as waitpid gives it */
@@ -249,6 +250,8 @@ const char *session_budget_note(const struct session *session);
 /* What has become of ctop's own processes, one after the other: "the collector hung and was killed; ..." */
 size_t session_nr_news(const struct session *session);
 const char *session_news(const struct session *session, size_t i);
+/* As broker_use_cache(), of a file: before its first step. */
+int session_use_cache(struct session *session);
 /* Debug files that are not here are asked of these servers, before its first step. 0 or -ENOMEM. */
 int session_use_debuginfod(struct session *session, const char *urls);
 /* Adds what is being fetched, safe text; false: nothing is. */

@@ -4,7 +4,7 @@
 
 /*
  * The kernel's functions, from the text of /proc/kallsyms: "ADDRESS TYPE NAME",
- * and for a module's a tab and "[module]".
+ * and for a module's a tab and "[module]"; or from what is kept of that text (kernel/names_text.h).
  */
 
 #include <stdbool.h>
@@ -24,6 +24,8 @@ struct kallsyms *kallsyms_new(int fd); /* takes fd over, unless it is NULL: out 
 int kallsyms_read_part(struct kallsyms *kallsyms);
 void kallsyms_free(struct kallsyms *kallsyms); /* NULL is fine */
 
+/* Of one that was read: it is what was kept, and an address that it does not know may be in the kernel's own text. */
+bool kallsyms_is_kept(const struct kallsyms *kallsyms);
 /* Where the kernel's own code is; false: it does not say so. */
 bool kallsyms_text(const struct kallsyms *kallsyms, uint64_t *start, uint64_t *end);
 bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, struct symbol_hit *hit);

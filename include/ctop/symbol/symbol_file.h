@@ -52,7 +52,7 @@ enum symbol_file_asked {
 	ASKED_DEBUG_LINES, /* its debug file, for lines alone: it has names */
 	ASKED_COMMON,	   /* what dwz has put into another file */
 	ASKED_SPLIT,	   /* what -gsplit-dwarf has, of one unit */
-	BEING_READ,	   /* it is here: the kernel's, read part by part */
+	BEING_READ, /* it is here: the kernel's, read part by part; READY with kept names meanwhile */
 };
 
 struct symbol_file {
@@ -75,6 +75,8 @@ struct symbol_file {
 	bool has_no_lines, is_not_go;
 	bool was_asked_debug, was_asked_common; /* what came of it is known */
 	struct kallsyms *kallsyms;
+	struct kallsyms *coming; /* being read, part by part */
+	bool has_no_more; /* the kernel's own text was asked for besides kept names, in vain */
 	struct kernel_debug kernel; /* where `debug`, its vmlinux, has its code */
 	struct perf_map *map;
 	struct jitdump *dump; /* instead, or besides: it knows more */
@@ -112,6 +114,8 @@ int symbol_file_give(struct symbol_file *file, int fd, int error);
 int symbol_file_give_debug(struct symbol_file *file, int fd);
 /* One that is BEING_READ: a further part of it. 1: there is more; 0 or -errno as above. */
 int symbol_file_read_part(struct symbol_file *file);
+/* The kernel's names are kept ones, and its own text may have what they lack. */
+bool symbol_file_may_have_more(const struct symbol_file *file);
 /* The same for a file that has names, and lacks lines: nothing but these can come of it. */
 void symbol_file_give_debug_lines(struct symbol_file *file, int fd);
 /* What it has in common with others: main has proved that it is that. */

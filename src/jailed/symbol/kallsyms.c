@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/kernel/names_text.h>
 
 #include "hex.h"
 
@@ -26,6 +27,7 @@ struct kernel_symbol {
 };
 
 struct kallsyms {
+	bool is_kept; /* what main's opener keeps of it: without what the kernel makes while it runs */
 	struct {
 		struct kernel_symbol *items;
 		size_t nr, capacity;
@@ -203,7 +205,11 @@ static void name_prefixes(struct kallsyms *kallsyms)
 
 int kallsyms_read_part(struct kallsyms *kallsyms)
 {
+	static const char first_line[] = KERNEL_NAMES_FIRST_LINE "\n";
 	const int more = read_text(kallsyms);
+	if (more >= 0 && !kallsyms->parsed_bytes)
+		kallsyms->is_kept =
+			strncmp(kallsyms->text, first_line, sizeof(first_line) - 1) == 0;
 	const int result = more < 0 ? more : add_lines(kallsyms, !more);
 	if (result || more)
 		return result ? result : more;
@@ -231,7 +237,9 @@ static bool same_module(const struct kallsyms *kallsyms, const struct kernel_sym
 static uint64_t end_of(const struct kallsyms *kallsyms, size_t i)
 {
 	const struct kernel_symbol *symbol = &kallsyms->symbols.items[i];
-	uint64_t page_end = (symbol->address | (KERNEL_PAGE_BYTES - 1)) + KERNEL_PAGE_BYTES + 1;
+	/* Where something may be left out the next page may be that. */
+	const uint64_t more_bytes = kallsyms->is_kept ? 0 : KERNEL_PAGE_BYTES;
+	uint64_t page_end = (symbol->address | (KERNEL_PAGE_BYTES - 1)) + more_bytes + 1;
 	if (page_end < symbol->address)
 		page_end = UINT64_MAX;
 	if (i + 1 == kallsyms->symbols.nr)
@@ -241,6 +249,11 @@ static uint64_t end_of(const struct kallsyms *kallsyms, size_t i)
 					 same_module(kallsyms, symbol, next)))
 		return next->address;
 	return page_end;
+}
+
+bool kallsyms_is_kept(const struct kallsyms *kallsyms)
+{
+	return kallsyms->is_kept;
 }
 
 bool kallsyms_text(const struct kallsyms *kallsyms, uint64_t *start, uint64_t *end)

@@ -98,9 +98,11 @@ static void unload(struct symbol_file *file)
 {
 	unload_elf(file);
 	kallsyms_free(file->kallsyms);
+	kallsyms_free(file->coming);
 	perf_map_free(file->map);
 	jitdump_free(file->dump);
 	file->kallsyms = NULL;
+	file->coming = NULL;
 	file->map = NULL;
 	file->dump = NULL;
 	file->state = SYMBOL_FILE_NONE;
@@ -150,6 +152,7 @@ static size_t bytes_of(const struct symbol_file *file)
 {
 	return (file->symbols ? elf_symbols_bytes(file->symbols) : 0) +
 	       (file->kallsyms ? kallsyms_bytes(file->kallsyms) : 0) +
+	       (file->coming ? kallsyms_bytes(file->coming) : 0) +
 	       (file->map ? perf_map_bytes(file->map) : 0) +
 	       (file->dump ? jitdump_bytes(file->dump) : 0);
 }
@@ -301,13 +304,25 @@ static int read_map(struct symbol_file *file, int fd)
 
 static int begin_kernel(struct symbol_file *file, int fd)
 {
-	kallsyms_free(file->kallsyms);
-	file->kallsyms = kallsyms_new(fd);
-	if (!file->kallsyms)
+	kallsyms_free(file->coming);
+	file->coming = kallsyms_new(fd);
+	if (!file->coming)
 		close(fd);
 	else
 		file->asked = BEING_READ;
-	return file->kallsyms ? 0 : -ENOMEM;
+	return file->coming ? 0 : -ENOMEM;
+}
+
+/* What is more than kept names could not be had: these stay. Kept names that make no sense are nothing: the kernel's own are asked for. */
+static int fail_kernel(struct symbol_file *file, int error)
+{
+	const bool was_kept = file->coming && kallsyms_is_kept(file->coming);
+	kallsyms_free(file->coming);
+	file->coming = NULL;
+	if (!was_kept && !file->kallsyms)
+		return fail(file, error);
+	file->has_no_more = file->kallsyms != NULL;
+	return 0;
 }
 
 int symbol_file_give(struct symbol_file *file, int fd, int error)
@@ -323,21 +338,32 @@ int symbol_file_give(struct symbol_file *file, int fd, int error)
 		result = begin_kernel(file, fd);
 	else
 		result = read_elf(file, fd);
+	if (result < 0 && file->key.kind == MODULE_KERNEL)
+		return fail_kernel(file, result);
 	return result < 0 ? fail(file, result) : result;
 }
 
 int symbol_file_read_part(struct symbol_file *file)
 {
-	const int result = kallsyms_read_part(file->kallsyms);
+	const int result = kallsyms_read_part(file->coming);
 	if (result > 0)
 		return result;
 	file->asked = ASKED_NOTHING;
 	file->version++;
 	if (result < 0)
-		return fail(file, result);
+		return fail_kernel(file, result);
+	kallsyms_free(file->kallsyms);
+	file->kallsyms = file->coming;
+	file->coming = NULL;
 	file->state = SYMBOL_FILE_READY;
 	set_names(file, NAMES_FROM_KALLSYMS, NAMES_MISSING_NOTHING);
 	return 0;
+}
+
+bool symbol_file_may_have_more(const struct symbol_file *file)
+{
+	return file->key.kind == MODULE_KERNEL && file->kallsyms &&
+	       kallsyms_is_kept(file->kallsyms) && !file->has_no_more;
 }
 
 /* A debug file of another build would name the wrong functions. */

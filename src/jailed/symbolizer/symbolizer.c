@@ -69,6 +69,7 @@ int symbolizer_begin_epoch(struct symbolizer *symbolizer, const struct tables *t
 	clear_modules(symbolizer);
 	symbol_files_begin_epoch(&symbolizer->files);
 	symbolizer->in_parts.file = NULL;
+	symbolizer->wants_all = (struct module_id){0};
 	symbols_writer_free(symbolizer->writer);
 	hot_frames_release(&symbolizer->hot);
 	code_copies_release(&symbolizer->copies);
@@ -208,7 +209,7 @@ static void set_named(struct symbolizer *symbolizer, uint32_t frame, const struc
 /* Looks a frame up in a file that was read or could not be. False when it stays
  * in its list. */
 static bool name_frame(struct symbolizer *symbolizer, const struct module *module,
-		       struct waiting_frame *waiting)
+		       struct module_id id, struct waiting_frame *waiting)
 {
 	struct symbol_file *file = module->file;
 	char name[SYMBOL_NAME_MAX];
@@ -228,6 +229,10 @@ static bool name_frame(struct symbolizer *symbolizer, const struct module *modul
 	if (found && file->object) {
 		snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, hit.name);
 		hit.name = name;
+	}
+	if (!found && symbol_file_may_have_more(file)) {
+		symbolizer->wants_all = id;
+		return false;
 	}
 	/* Its row has the address in the file, by which nothing is named. */
 	uint64_t start;
@@ -281,7 +286,7 @@ static size_t work_off(struct symbolizer *symbolizer, struct module *module, str
 		struct waiting_frame *waiting = &module->items[module->nr_looked_up];
 		if (file->state == SYMBOL_FILE_READY)
 			fault_at("name", symbolizer_path_of(symbolizer, id), NULL);
-		if (!name_frame(symbolizer, module, waiting)) {
+		if (!name_frame(symbolizer, module, id, waiting)) {
 			module->nr_looked_up++;
 			continue;
 		}
@@ -371,6 +376,18 @@ static size_t read_part(struct symbolizer *symbolizer)
 	return 1;
 }
 
+/* Kept names lack what the kernel makes while it runs: its own text is asked for. */
+static void ask_for_all(struct symbolizer *symbolizer)
+{
+	const struct module_id id = symbolizer->wants_all;
+	struct symbol_file *file = id.index ? symbolizer->modules.items[id.index].file : NULL;
+	if (!file || file->asked != ASKED_NOTHING)
+		return;
+	symbolizer->wants_all = (struct module_id){0};
+	if (symbol_file_may_have_more(file))
+		symbolizer_ask(symbolizer, file, id);
+}
+
 size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames)
 {
 	if (!symbolizer->symbols)
@@ -381,6 +398,7 @@ size_t symbolizer_work(struct symbolizer *symbolizer, size_t max_frames)
 		look_at(symbolizer, symbolizer->next_frame++);
 		done++;
 	}
+	ask_for_all(symbolizer);
 	return done ? done : read_part(symbolizer);
 }
 

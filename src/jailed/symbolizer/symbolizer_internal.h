@@ -42,11 +42,12 @@ struct symbolizer {
 		size_t nr, capacity;
 	} modules;
 	uint32_t next_frame;
-	uint64_t nr_changed; /* files that changed while they were read */
-	size_t nr_pending;   /* frames in lists whose rows aren't final */
-	bool has_ripe;	     /* a list may have frames that can be looked up now */
-	size_t next_ripe;    /* the module to go on with */
-	bool looks_again;    /* for the last time */
+	uint64_t nr_changed;	    /* files that changed while they were read */
+	struct module_id wants_all; /* the kernel, whose kept names lack one; {0}: none */
+	size_t nr_pending;	    /* frames in lists whose rows aren't final */
+	bool has_ripe;		    /* a list may have frames that can be looked up now */
+	size_t next_ripe;	    /* the module to go on with */
+	bool looks_again;	    /* for the last time */
 	struct {
 		struct symbol_file *file; /* NULL: nothing is read part by part */
 		struct module_id id;	  /* for whom it was asked for */

@@ -35,6 +35,7 @@ void broker_free(struct broker *broker)
 	ahead_free(broker);
 	forget_asked(broker, BROKER_COLLECTOR | BROKER_SYMBOLIZER);
 	opener_free(broker->opener);
+	opener_free(broker->kernel_names.opener);
 	prober_free(broker->prober);
 	fetcher_free(broker->fetcher);
 	mapped_files_free(broker->mapped);
@@ -64,6 +65,17 @@ int broker_use_debuginfod(struct broker *broker, const char *urls)
 	return broker->fetcher ? 0 : -ENOMEM;
 }
 
+int broker_use_cache(struct broker *broker)
+{
+	broker->kernel_names.opener = opener_new();
+	return broker->kernel_names.opener ? 0 : -ENOMEM;
+}
+
+enum kernel_names_from broker_kernel_names(const struct broker *broker)
+{
+	return broker->kernel_names.from;
+}
+
 bool broker_is_fetching(const struct broker *broker, struct text *out)
 {
 	if (!broker->fetcher || fetcher_fd(broker->fetcher) < 0)
@@ -87,8 +99,10 @@ void broker_take_cgroup(struct broker *broker, int cgroup_fd)
 
 size_t broker_poll(const struct broker *broker, struct pollfd *fds)
 {
+	const struct opener *names = broker->kernel_names.opener;
 	const int awaited[BROKER_POLL_MAX] = {opener_fd(broker->opener), prober_fd(broker->prober),
-					      broker->fetcher ? fetcher_fd(broker->fetcher) : -1};
+					      broker->fetcher ? fetcher_fd(broker->fetcher) : -1,
+					      names ? opener_fd(names) : -1};
 	size_t nr = 0;
 	for (size_t i = 0; i < BROKER_POLL_MAX; i++)
 		if (awaited[i] >= 0)
@@ -98,8 +112,10 @@ size_t broker_poll(const struct broker *broker, struct pollfd *fds)
 
 int broker_timeout_ms(const struct broker *broker)
 {
+	const struct opener *names = broker->kernel_names.opener;
 	const int all[] = {opener_timeout_ms(broker->opener), prober_timeout_ms(broker->prober),
-			   broker->fetcher ? fetcher_timeout_ms(broker->fetcher) : -1};
+			   broker->fetcher ? fetcher_timeout_ms(broker->fetcher) : -1,
+			   names ? opener_timeout_ms(names) : -1};
 	int soonest = -1;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i] >= 0 && (soonest < 0 || all[i] < soonest))
@@ -113,11 +129,18 @@ void broker_serve(struct broker *broker)
 	prober_serve(broker->prober);
 	if (broker->fetcher)
 		fetcher_serve(broker->fetcher);
+	if (broker->kernel_names.opener)
+		opener_serve(broker->kernel_names.opener);
 }
 
 int32_t broker_opener_pid(const struct broker *broker)
 {
 	return opener_pid(broker->opener);
+}
+
+int32_t broker_names_opener_pid(const struct broker *broker)
+{
+	return broker->kernel_names.opener ? opener_pid(broker->kernel_names.opener) : 0;
 }
 
 /* ---- what is reported ---- */

@@ -62,7 +62,12 @@ struct broker {
 	struct opener *opener;
 	struct prober *prober;
 	struct fetcher *fetcher; /* NULL: nothing is fetched */
-	const char *vmlinux;	 /* that the user has named; NULL: none */
+	struct {
+		struct opener *
+			opener; /* of its own, as it takes longer than all others wait; NULL: none is wanted */
+		enum kernel_names_from from;
+	} kernel_names;
+	const char *vmlinux; /* that the user has named; NULL: none */
 	struct mapped_files *mapped;
 	struct {
 		struct ahead *first; /* asked of the opener */

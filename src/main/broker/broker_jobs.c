@@ -56,6 +56,8 @@ static void end(struct job *job)
 static void forget(struct job *job)
 {
 	opener_forget(job->broker->opener, job);
+	if (job->broker->kernel_names.opener)
+		opener_forget(job->broker->kernel_names.opener, job);
 	prober_forget(job->broker->prober, job);
 	if (job->broker->fetcher)
 		fetcher_forget(job->broker->fetcher, job);

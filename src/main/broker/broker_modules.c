@@ -343,15 +343,32 @@ static int open_kernel(const struct broker *broker, const struct tables *tables)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Else the kernel prints them, as it is asked to each time without a cache. */
+static void take_kept_names(void *context, const struct opener_answer *answer, int fd)
+{
+	struct job *job = context;
+	job->broker->kernel_names.from = fd < 0 ? KERNEL_NAMES_NOT_KEPT : answer->kernel_names;
+	job_answer(job, fd < 0 ? job->fd : fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Once: who asks again misses something in them. */
 static void answer_kernel(struct job *job, const struct tables *tables)
 {
+	const struct opener_request kept = {.kind = OPENER_KERNEL_NAMES};
+	enum kernel_names_from *from = &job->broker->kernel_names.from;
+	struct opener *opener = job->broker->kernel_names.opener;
 	int fd = open_kernel(job->broker, tables);
 	if (fd < 0) {
 		refuse(job, fd);
 		return;
 	}
-	job_answer(job, fd);
-	close(fd);
+	job->fd = fd;
+	if (*from == KERNEL_NAMES_CACHED || *from == KERNEL_NAMES_KEPT)
+		*from = KERNEL_NAMES_COMPLETED;
+	if (*from || !opener || opener_ask(opener, &kept, take_kept_names, job))
+		job_answer(job, fd); /* which closes it */
 }
 
 /* Whose map it would be, as long as there is somebody to ask: a JIT may write it as it ends. */

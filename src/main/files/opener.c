@@ -199,7 +199,8 @@ static int take_one(struct opener *opener)
 	}
 	answer_first(opener,
 		     &(struct opener_answer){reply.error, reply.by_name, reply.identity,
-					     reply.written_ns, reply.whole_bytes},
+					     reply.written_ns, reply.whole_bytes,
+					     reply.kernel_names},
 		     fd);
 	return 1;
 }

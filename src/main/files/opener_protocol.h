@@ -27,9 +27,10 @@ struct opener_message {
 struct opener_reply {
 	int32_t error; /* 0, or -errno: no descriptor */
 	bool by_name;
-	struct module_identity identity; /* OPENER_MODULE, unless by name, and debug files */
-	int64_t written_ns;		 /* OPENER_SOURCE */
-	uint64_t whole_bytes;		 /* OPENER_KERNEL_CODE */
+	struct module_identity identity;     /* OPENER_MODULE, unless by name, and debug files */
+	int64_t written_ns;		     /* OPENER_SOURCE */
+	uint64_t whole_bytes;		     /* OPENER_KERNEL_CODE */
+	enum kernel_names_from kernel_names; /* OPENER_KERNEL_NAMES */
 };
 
 /* 0, or -E2BIG: a string is too long. */

@@ -10,11 +10,13 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/base/privilege.h>
+#include <ctop/base/promptness.h>
 #include <ctop/base/write_all.h>
 #include <ctop/files/file_identity.h>
 #include <ctop/ipc/datagram.h>
@@ -22,7 +24,9 @@
 #include <ctop/system/proc_text.h>
 
 #include "kernel_code.h"
+#include "kernel_names.h"
 #include "locate_internal.h"
+#include "own_cache.h"
 #include "own_mount.h"
 #include "process_code.h"
 
@@ -199,6 +203,19 @@ static int copy_source(const char *path, int64_t *written_ns)
 	return to < 0 ? result : seal(to, result);
 }
 
+/* Names come behind samples: an opener of its own does this, which nobody waits for, and is as prompt as others. */
+static int kernel_names(enum kernel_names_from *from)
+{
+	prctl(PR_SET_NAME, "ctop-names");
+	promptness_end();
+	int directory_fd = own_cache_open();
+	if (directory_fd < 0)
+		return directory_fd;
+	int fd = kernel_names_open(directory_fd, from);
+	close(directory_fd);
+	return fd;
+}
+
 int opener_open(const struct opener_message *message, struct opener_reply *reply)
 {
 	bool *by_name = &reply->by_name;
@@ -256,6 +273,9 @@ int opener_open(const struct opener_message *message, struct opener_reply *reply
 	case OPENER_SOURCE:
 		*by_name = false;
 		return copy_source(message->path, &reply->written_ns);
+	case OPENER_KERNEL_NAMES:
+		*by_name = false;
+		return kernel_names(&reply->kernel_names);
 	case OPENER_COMMAND:
 		*by_name = false;
 		return copy_command(request.pid);

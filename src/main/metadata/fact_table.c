@@ -164,6 +164,7 @@ const struct fact_row fact_rows[] = {
 		 stats.budget_kernel_ns, FACT_AT_END),
 	UNLESS_0("stats.budget.machine_ns", "budget.machine_cpu_seconds", FACT_NS,
 		 stats.budget_machine_ns, FACT_AT_END),
+	FACT(NULL, "kernel_names", FACT_NUMBER, stats.kernel_names, 0),
 	FACT(NULL, "rule_cache.hits", FACT_NUMBER, stats.cache_hits, 0),
 	FACT(NULL, "rule_cache.misses", FACT_NUMBER, stats.cache_misses, 0),
 	FACT("stats.peak_rss_bytes", "peak_rss_bytes", FACT_NUMBER, stats.peak_rss_bytes,

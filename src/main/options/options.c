@@ -217,6 +217,9 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_DEBUGINFOD:
 		options->debuginfod = true;
 		return 0;
+	case OPTION_NO_CACHE:
+		options->no_cache = true;
+		return 0;
 	case OPTION_VMLINUX:
 		return take_string(parse, row, text, &options->vmlinux);
 	case OPTION_ANNOTATE:

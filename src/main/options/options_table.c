@@ -373,6 +373,10 @@ const struct option_row option_rows[] = {
 	 "asked for, too, 20 seconds and 16 MiB each, 256 at most, and where there are no lines "
 	 "the "
 	 "debug file. The servers learn the paths that debug information names."},
+	{OPTION_NO_CACHE, GROUP_OUTPUT, SAMPLERS | READERS, 0, "no-cache", NULL, COMPLETE_NOTHING,
+	 NULL, "have the kernel print its names again",
+	 "They are else kept from one run to the next, as long as the same kernel runs with the "
+	 "same modules: see FILES. Names of files are not kept."},
 	{OPTION_VMLINUX, GROUP_OUTPUT, SAMPLERS, 0, "vmlinux", "FILE", COMPLETE_FILE, NULL,
 	 "the running kernel's vmlinux, for its lines",
 	 "Inlined functions and lines of the kernel come from the file that it was made of, which "

@@ -224,6 +224,8 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 		return -EINVAL;
 	if (options->debuginfod && session_use_debuginfod(load->session, getenv("DEBUGINFOD_URLS")))
 		return error_set(error, -ENOMEM, "out of memory");
+	if (!options->no_cache && session_use_cache(load->session))
+		return error_set(error, -ENOMEM, "out of memory");
 	if (!options->no_inline)
 		session_want_lines(load->session, SESSION_LINES_AWAITED);
 	return session_start(load->session, error);

@@ -26,12 +26,16 @@
 
 /* ---- the loop ---- */
 
-static void tell_of_opener(struct session *session)
+static void tell_of_openers(struct session *session)
 {
 	const int32_t pid = broker_opener_pid(session->broker);
-	if (!pid || pid == session->own.pids[OWN_OPENER] || !session->collector.channel)
+	const int32_t of_names = broker_names_opener_pid(session->broker);
+	int32_t *told = session->own.pids;
+	if (!session->collector.channel || ((!pid || pid == told[OWN_OPENER]) &&
+					    (!of_names || of_names == told[OWN_NAMES_OPENER])))
 		return;
-	session->own.pids[OWN_OPENER] = pid;
+	told[OWN_OPENER] = pid ? pid : told[OWN_OPENER];
+	told[OWN_NAMES_OPENER] = of_names ? of_names : told[OWN_NAMES_OPENER];
 	setup_own(&session->collector, &session->own); /* if it is broken: its successor gets it */
 }
 
@@ -47,7 +51,7 @@ static void keep_house(struct session *session)
 {
 	uint64_t now = clock_now_ns();
 	if (session_is_live(session))
-		tell_of_opener(session);
+		tell_of_openers(session);
 	if (session_is_live(session))
 		session_look_for_late_threads(session, now);
 	session_serve_time(session, now);
@@ -378,6 +382,11 @@ static int start_children(struct session *session, struct error *error)
 	return 0;
 }
 
+int session_use_cache(struct session *session)
+{
+	return broker_use_cache(session->broker);
+}
+
 int session_use_debuginfod(struct session *session, const char *urls)
 {
 	return urls ? broker_use_debuginfod(session->broker, urls) : 0;
@@ -397,6 +406,8 @@ struct session *session_open_live(const struct options *options, bool waits,
 	int result = options->debuginfod
 			     ? session_use_debuginfod(session, getenv("DEBUGINFOD_URLS"))
 			     : 0;
+	if (!result && !options->no_cache)
+		result = session_use_cache(session);
 	if (result)
 		error_set(error, result, "out of memory");
 	else

@@ -73,6 +73,7 @@ enum own {
 	OWN_WRITER,
 	OWN_LAST_WRITER,
 	OWN_OPENER,
+	OWN_NAMES_OPENER,
 };
 
 /* session_wakings.c: of one turn of the guard. */

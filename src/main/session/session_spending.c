@@ -24,7 +24,7 @@ static uint64_t own_cpu_ns(struct session *session)
 		session->budget.ended_ns = ns_of(&ended.ru_utime) + ns_of(&ended.ru_stime);
 	return clock_cpu_ns() + session->budget.ended_ns + child_cpu_ns(session->collector.pid) +
 	       child_cpu_ns(session->symbolizer.pid) + child_cpu_ns(pids[OWN_WRITER]) +
-	       child_cpu_ns(pids[OWN_OPENER]) +
+	       child_cpu_ns(pids[OWN_OPENER]) + child_cpu_ns(pids[OWN_NAMES_OPENER]) +
 	       child_cpu_ns(session->time.looker ? looker_pid(session->time.looker) : 0);
 }
 

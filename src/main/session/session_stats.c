@@ -124,6 +124,7 @@ struct session_stats session_stats(struct session *session)
 	for (size_t i = 0; i < stats.nr_late_fallbacks; i++)
 		stats.late_fallbacks[i] = session_fallback(session, stats.nr_fallbacks_before + i);
 	stats.unreadable = broker_unreadable(session->broker, &stats.nr_unreadable);
+	stats.kernel_names = broker_kernel_names(session->broker);
 	stats.cpu_ns[0] = clock_cpu_ns();
 	for (size_t i = 0; i < session_nr_sources(session); i++)
 		stats.cpu_ns[1] += worker_cpu_ns(session_source(session, i));

@@ -63,6 +63,7 @@ static struct run_facts example(void)
 		.start_ns = NS_PER_SECOND,
 		.end_ns = 3 * NS_PER_SECOND + NS_PER_SECOND / 2,
 		.cpu_ns = {NS_PER_SECOND / 2, NS_PER_SECOND / 4, NS_PER_SECOND / 4},
+		.kernel_names = 3,
 		.cache_hits = 970,
 		.cache_misses = 30,
 		.peak_rss_bytes = 4096,
@@ -151,6 +152,7 @@ static void whole_object(void)
 		  "\"symbolizer\": 0.250000, \"writer\": 0.000000},\n"
 		  "  \"budget\": {\"ppm\": 0, \"own_cpu_seconds\": 0.000000, "
 		  "\"kernel_cpu_seconds\": 0.000000, \"machine_cpu_seconds\": 0.000000},\n"
+		  "  \"kernel_names\": 3,\n"
 		  "  \"rule_cache\": {\"hits\": 970, \"misses\": 30},\n"
 		  "  \"peak_rss_bytes\": 4096,\n"
 		  "  \"ring_bytes\": 8192,\n"

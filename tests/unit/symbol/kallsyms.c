@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <ctop/kernel/names_text.h>
 #include <ctop/symbol/kallsyms.h>
 
 static int read_all(int fd, struct kallsyms **kallsyms)
@@ -140,6 +141,32 @@ static void garbage(void)
 	kallsyms_free(kallsyms);
 }
 
+/* What is kept lacks what the kernel makes while it runs: behind the last function of a module is another page of anybody's. */
+static void kept(void)
+{
+	struct kallsyms *kallsyms;
+	CHECK_EQ(read_text(KERNEL_NAMES_FIRST_LINE
+			   "\n"
+			   "# boot 12\n"
+			   "# module ext4 4096 Live 0xffffffffc0001000\n"
+			   "ffffffff81000000 T _text\n"
+			   "ffffffff81000100 T _etext\n"
+			   "ffffffffc0001000 t ext4_read\t[ext4]\n"
+			   "ffffffffc0001080 t ext4_write\t[ext4]\n" KERNEL_NAMES_LAST_LINE "\n",
+			   &kallsyms),
+		 0);
+	CHECK(kallsyms_is_kept(kallsyms));
+	CHECK_STR(name_at(kallsyms, 0xffffffffc0001040), "ext4_read");
+	CHECK_STR(name_at(kallsyms, 0xffffffffc0001fff), "ext4_write");
+	CHECK_STR(name_at(kallsyms, 0xffffffffc0002000), "-");
+	kallsyms_free(kallsyms);
+	CHECK_EQ(read_text("ffffffff81000000 T _text\n" KERNEL_NAMES_FIRST_LINE "\n", &kallsyms),
+		 0);
+	CHECK(!kallsyms_is_kept(kallsyms));
+	CHECK_STR(name_at(kallsyms, 0xffffffff81001fff), "_text");
+	kallsyms_free(kallsyms);
+}
+
 /* Parts end anywhere: within an address, a name or behind a newline. */
 static void long_text(void)
 {
@@ -228,6 +255,7 @@ int main(void)
 	RUN(prefixes);
 	RUN(hidden);
 	RUN(garbage);
+	RUN(kept);
 	RUN(long_text);
 	RUN(noise);
 	RUN(running_kernel);

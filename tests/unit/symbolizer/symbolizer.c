@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <ctop/kernel/names_text.h>
+
 #include "scene.h"
 
 static void names_a_file(void)
@@ -397,6 +399,98 @@ static void kernel_hides(void)
 	scene_free(scene);
 }
 
+#define KEPT(lines) KERNEL_NAMES_FIRST_LINE "\n" lines KERNEL_NAMES_LAST_LINE "\n"
+
+/* Names that were kept serve at once; what they lack waits for the kernel's own text, which is asked for once. */
+static void kept_names_of_the_kernel(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module =
+		add_module(scene, (struct module_row){.kind = MODULE_KERNEL}, "[kernel]");
+	const struct frame_id core = add_frame(scene, module, 0xffffffff81000010);
+	const struct frame_id made = add_frame(scene, module, 0xffffffffc0000020);
+	const struct frame_id nowhere = add_frame(scene, module, 0x1000);
+	work(scene);
+	CHECK_EQ(scene->nr_asked, 1);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module,
+					text_fd(KEPT("ffffffff81000000 T do_work\n")), 0),
+		 0);
+	work(scene);
+	CHECK_STR(name_of(scene, core), "do_work");
+	CHECK_EQ(state_of(scene, made), SYMBOL_PENDING);
+	CHECK_EQ(state_of(scene, nowhere), SYMBOL_PENDING);
+	CHECK_EQ(scene->nr_asked, 2);
+	CHECK(!is_idle(scene));
+	const struct frame_id later = add_frame(scene, module, 0xffffffff81000020);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module,
+					text_fd("ffffffff81000000 T do_work\n"
+						"ffffffffc0000000 t bpf_prog_1\t[bpf]\n"),
+					0),
+		 0);
+	/* While that is being read, what is known has names. */
+	CHECK(symbolizer_work(scene->symbolizer, 100) > 0);
+	CHECK_STR(name_of(scene, later), "do_work");
+	work(scene);
+	CHECK_STR(name_of(scene, made), "bpf_prog_1");
+	CHECK_EQ(state_of(scene, nowhere), SYMBOL_UNKNOWN);
+	CHECK_EQ(scene->nr_asked, 2);
+	CHECK(is_idle(scene));
+	scene_free(scene);
+}
+
+/* Where the kernel's own text is not to be had, kept names stay. */
+static void kept_names_are_not_completed(void)
+{
+	for (int is_hidden = 0; is_hidden < 2; is_hidden++) {
+		struct scene *scene = scene_new();
+		const struct module_id module =
+			add_module(scene, (struct module_row){.kind = MODULE_KERNEL}, "[kernel]");
+		const struct frame_id core = add_frame(scene, module, 0xffffffff81000010);
+		const struct frame_id nowhere = add_frame(scene, module, 0x1000);
+		work(scene);
+		CHECK_EQ(symbolizer_give_module(scene->symbolizer, module,
+						text_fd(KEPT("ffffffff81000000 T do_work\n")), 0),
+			 0);
+		work(scene);
+		CHECK_EQ(scene->nr_asked, 2);
+		CHECK_EQ(symbolizer_give_module(
+				 scene->symbolizer, module,
+				 is_hidden ? text_fd("0000000000000000 T do_work\n") : -1, -EACCES),
+			 0);
+		work(scene);
+		CHECK_STR(name_of(scene, core), "do_work");
+		CHECK_EQ(state_of(scene, nowhere), SYMBOL_UNKNOWN);
+		const struct frame_id later = add_frame(scene, module, 0xffffffff81000020);
+		work(scene);
+		CHECK_STR(name_of(scene, later), "do_work");
+		CHECK_EQ(scene->nr_asked, 2);
+		CHECK(is_idle(scene));
+		scene_free(scene);
+	}
+}
+
+/* A cache may have anything in it: without a function the kernel's own text is asked for. */
+static void kept_names_that_are_none(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module =
+		add_module(scene, (struct module_row){.kind = MODULE_KERNEL}, "[kernel]");
+	const struct frame_id core = add_frame(scene, module, 0xffffffff81000010);
+	work(scene);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module, text_fd(KEPT("nonsense\n")), 0),
+		 0);
+	work(scene);
+	CHECK_EQ(state_of(scene, core), SYMBOL_PENDING);
+	CHECK_EQ(scene->nr_asked, 2);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module,
+					text_fd("ffffffff81000000 T do_work\n"), 0),
+		 0);
+	work(scene);
+	CHECK_STR(name_of(scene, core), "do_work");
+	CHECK(is_idle(scene));
+	scene_free(scene);
+}
+
 static void symbols_fill_up(void)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
@@ -492,6 +586,9 @@ int main(void)
 	RUN(kernel_is_last);
 	RUN(kernel_in_two_epochs);
 	RUN(kernel_hides);
+	RUN(kept_names_of_the_kernel);
+	RUN(kept_names_are_not_completed);
+	RUN(kept_names_that_are_none);
 	RUN(symbols_fill_up);
 	RUN(many_files);
 	RUN(no_epoch);
