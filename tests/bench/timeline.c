@@ -107,8 +107,16 @@ static void add_second(uint64_t second, int32_t nr_threads, uint64_t marks)
 			 .to_ns = start_ns + SECOND_NS,
 			 .state = THREAD_WAITS,
 			 .wait = (enum wait_kind)(tid % NR_WAIT_KINDS)},
+			{.pid = 1,
+			 .tid = tid,
+			 .from_ns = start_ns + SECOND_NS,
+			 .to_ns = start_ns + SECOND_NS,
+			 .state = THREAD_UNKNOWN,
+			 .event = THREAD_MIGRATED,
+			 .from_cpu = (uint32_t)second,
+			 .to_cpu = (uint32_t)second + 1},
 		};
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < 3; i++)
 			must(timeline_add(timeline, &stretches[i]), "stretch");
 		for (uint64_t i = 0; i < marks; i++) {
 			const struct timeline_mark mark = {
@@ -202,11 +210,11 @@ int main(int argc, char **argv)
 	uint64_t before_ns = clock_cpu_ns();
 	for (uint64_t second = 1; second <= seconds; second++)
 		add_second(second, nr_threads, marks);
-	printf("%d threads, %u s: tiles of %.0f ms, %.1f MiB; %.0f ns a stretch or mark\n",
+	printf("%d threads, %u s: tiles of %.0f ms, %.1f MiB; %.0f ns a stretch, event or mark\n",
 	       nr_threads, (unsigned)seconds, (double)timeline_tile_ns(timeline) / 1e6,
 	       (double)timeline_bytes(timeline) / (1 << 20),
 	       (double)(clock_cpu_ns() - before_ns) /
-		       (double)(seconds * (uint64_t)nr_threads * (marks + 2)));
+		       (double)(seconds * (uint64_t)nr_threads * (marks + 3)));
 	ui = ui_new(&options, &host, history);
 	must(!ui || ui_resize(ui, 50, 200), "interface");
 	must(ui_refresh(ui, (seconds + 1) * SECOND_NS), "refresh");

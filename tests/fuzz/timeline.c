@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a recording says of what its threads did when: the values of `timeline.0`, `timeline.1`, ..., a zero byte between two; those behind a 'w' are of
- * `timeline.wait.0`, .... Whatever it says, memory stays within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
+ * `timeline.wait.0`, ..., behind an 'e' of `timeline.events.0`, .... Whatever it says, memory stays within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
  */
 #include <ctop/base/text.h>
 #include <ctop/metadata/timeline_facts.h>
 
 #include "fuzz.h"
 
-enum { ROWS_MAX = 8, ROW_BYTES = 8192, WAIT_BYTES = 128, CELLS = 100 };
+enum { ROWS_MAX = 8, ROW_BYTES = 8192, WAIT_BYTES = 128, EVENT_BYTES = 1 << 18, CELLS = 100 };
 #define HISTORY_BYTES (UINT64_C(8) << 20)
 
 static size_t written;
@@ -34,6 +34,16 @@ static void check(struct timeline *timeline, size_t row)
 	for (int i = 0; i < CELLS; i++)
 		REQUIRE(cells[i].wait < NR_WAIT_KINDS);
 	REQUIRE(!timeline_stack_at(timeline, row, thread->began_ns, 1, &seen));
+	REQUIRE(!thread->started_ns ||
+		(thread->started_ns >= thread->began_ns && thread->started_ns <= thread->until_ns));
+	uint64_t last_ns = 0;
+	for (size_t i = 0; i < timeline_nr_marks(timeline, row); i++) {
+		const struct timeline_events mark = timeline_mark_at(timeline, row, i);
+		REQUIRE(mark.time_ns > last_ns && mark.time_ns <= thread->until_ns);
+		REQUIRE(mark.time_ns >= thread->began_ns);
+		REQUIRE(mark.nr_preemptions + mark.nr_migrations > 0);
+		last_ns = mark.time_ns;
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -45,16 +55,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	REQUIRE(history);
 	history_set_limit(history, HISTORY_BYTES);
 	REQUIRE(history_keep_timeline(history) == 0);
-	for (unsigned i = 0, nr = 0, nr_waits = 0; i < ROWS_MAX && size; i++) {
+	for (unsigned i = 0, nr = 0, nr_waits = 0, nr_events = 0; i < ROWS_MAX && size; i++) {
 		const size_t most = size < ROW_BYTES ? size : ROW_BYTES;
 		const size_t length = strnlen((const char *)bytes, most);
 		memcpy(row, bytes, length);
 		row[length] = '\0';
 		if (row[0] == 'w')
 			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "wait.%u", nr_waits++);
+		else if (row[0] == 'e')
+			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "events.%u", nr_events++);
 		else
 			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%u", nr++);
-		REQUIRE(history_set_info(history, key, row + (row[0] == 'w')) == 0);
+		const bool has_letter = row[0] == 'w' || row[0] == 'e';
+		REQUIRE(history_set_info(history, key, row + has_letter) == 0);
 		bytes += length + (length < size);
 		size -= length + (length < size);
 	}
@@ -72,7 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	written = 0;
 	REQUIRE(timeline_facts_add(timeline, &sink) == 0);
-	REQUIRE(written <= TIMELINE_FACTS_BYTES + ROW_BYTES + TIMELINE_WAITS * WAIT_BYTES);
+	REQUIRE(written <=
+		TIMELINE_FACTS_BYTES + EVENT_BYTES + 2 * ROW_BYTES + TIMELINE_WAITS * WAIT_BYTES);
 	history_free(history);
 	return 0;
 }

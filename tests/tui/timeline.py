@@ -66,6 +66,19 @@ def a_recording_has_it():
         window.wait_for_prompt()
 
 
+@case
+def what_happened_to_a_thread_is_told():
+    """Who created it, when it ended, and what the scheduler did to it: where the cursor is, and in all."""
+    need_root()
+    with recorded_waits(120, 40) as window:
+        window.wait_for("[9 Timeline]", "holder", "worker")
+        window.type("/compute")
+        window.wait_until(shows(r"^>\s+\d+ worker"), "the thread that computes")
+        window.wait_until(shows(r"^ created [\d.]+ s by \d+ waits, started [\d.]+ .s later, ended [\d.]+ s"), "its life")
+        window.press("q")
+        window.wait_for_prompt()
+
+
 def mouse(window, button, row, col):
     """As a terminal tells of it (ESC [ M: its terminfo's kmous); rows and columns from 0, button 3: let go."""
     window.tmux("send-keys", "-t", "test", "-l", "\033[M" + chr(32 + button) + chr(33 + col) + chr(33 + row))

@@ -17,9 +17,17 @@ enum thread_state {
 	NR_THREAD_STATES
 };
 
+/* What happens to a thread at a moment. */
+enum thread_event {
+	THREAD_NO_EVENT,
+	THREAD_CREATED,	  /* it has not had a CPU yet */
+	THREAD_PREEMPTED, /* it lost its CPU and wanted to go on; giving it up so is the same */
+	THREAD_MIGRATED,  /* it got another CPU than the one that it had last */
+};
+
 /*
  * A thread did one thing from one moment to another, both by CLOCK_MONOTONIC. The stretches of a thread come in the order of time; what goes on
- * is told in parts.
+ * is told in parts. An event is a stretch of no length, which says nothing of the state.
  */
 struct thread_stretch {
 	int32_t pid, tid;
@@ -31,6 +39,10 @@ struct thread_stretch {
 	int32_t waker_tid;   /* waker.h */
 	bool begins;	     /* the first of this thread: others may have had its number */
 	bool ends;	     /* nothing more comes of it */
+	bool lacks_events;   /* what happened meanwhile nobody has told */
+	enum thread_event event;
+	int32_t creator_pid, creator_tid; /* of THREAD_CREATED */
+	uint32_t from_cpu, to_cpu;	  /* of THREAD_MIGRATED */
 };
 
 #endif

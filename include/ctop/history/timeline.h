@@ -14,9 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ctop/base/text.h>
 #include <ctop/base/thread_stretch.h>
 
 struct timeline;
+struct timeline_thread;
+struct timeline_events;
 
 /* bytes: what it may take in all. NULL: out of memory. */
 struct timeline *timeline_new(uint64_t bytes);
@@ -50,6 +53,10 @@ int timeline_begin_recorded(struct timeline *timeline, int32_t pid, int32_t tid,
 void timeline_set_sums(struct timeline *timeline, int32_t pid, int32_t tid,
 		       const uint64_t ns[NR_THREAD_STATES], const uint64_t wait_ns[NR_WAIT_KINDS]);
 
+/* What is known of its life, as of struct timeline_thread; its marks then, in the order of time. */
+void timeline_set_life(struct timeline *timeline, size_t row, const struct timeline_thread *life);
+void timeline_add_mark(struct timeline *timeline, size_t row, const struct timeline_events *mark);
+
 /* So many threads were too many where it was recorded. */
 void timeline_miss_threads(struct timeline *timeline, uint64_t nr);
 
@@ -67,14 +74,25 @@ struct timeline_thread {
 	/* What it did, in all. */
 	uint64_t ns[NR_THREAD_STATES];
 	uint64_t wait_ns[NR_WAIT_KINDS]; /* of THREAD_WAITS */
+	/* What happened to it, in all; at least, if lacks_events. */
+	uint64_t nr_preemptions, nr_migrations;
+	bool lacks_events;
+	bool is_created; /* its beginning is that of the thread, by: */
+	int32_t creator_pid, creator_tid;
+	uint64_t started_ns; /* when it got a CPU first, if that was seen; else 0 */
 };
 size_t timeline_nr_threads(const struct timeline *timeline);
 /* Borrowed until the next stretch or mark. */
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, size_t row);
 /* For qsort_r() of rows (size_t), with the timeline: by process, then by thread, the older one first. */
 int timeline_compare_rows(const void *a, const void *b, void *timeline);
+/* The row of the thread of these numbers that began last, and not behind a moment, or else first; SIZE_MAX: none. */
+size_t timeline_find_thread(struct timeline *timeline, int32_t pid, int32_t tid, uint64_t time_ns);
 /* The row of who had that number then, or had until a moment before, as those that end still wake others; SIZE_MAX: nobody that is known. */
 size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t time_ns);
+/* "4711 main": who created a thread, the name, if it is known, untrusted. */
+void timeline_add_creator(const struct timeline *timeline, const struct timeline_thread *thread,
+			  struct text *out);
 /* The row of a thread; SIZE_MAX: it has gone. */
 size_t timeline_row_of(const struct timeline *timeline, uint64_t serial);
 uint64_t timeline_first_ns(const struct timeline *timeline); /* 0: nothing has happened */
@@ -133,6 +151,22 @@ size_t timeline_longest_waits(const struct timeline *timeline,
 /* As they were recorded, in the place of what tiles tell of them: first this, then each. */
 void timeline_forget_waits(struct timeline *timeline);
 void timeline_put_wait(struct timeline *timeline, const struct timeline_moment *wait);
+
+/* What happened to a thread in some time: it lost its CPU and wanted to go on, or came onto another CPU than before. */
+struct timeline_events {
+	uint64_t time_ns; /* of the first; 0: there are none */
+	uint64_t nr_preemptions, nr_migrations;
+	uint32_t from_cpu, to_cpu; /* before the first migration, behind the last */
+};
+struct timeline_events timeline_events_in(const struct timeline *timeline, size_t row,
+					  uint64_t from_ns, uint64_t to_ns);
+/* Those that are within so long are told as one, at the moment of the first. */
+uint64_t timeline_events_ns(const struct timeline *timeline);
+/* One by one, in the order of time. */
+size_t timeline_nr_marks(const struct timeline *timeline, size_t row);
+struct timeline_events timeline_mark_at(const struct timeline *timeline, size_t row, size_t mark);
+/* They are told less finely, so that there are fewer. */
+void timeline_coarsen_events(struct timeline *timeline);
 
 /* A thread's tiles one by one, for recordings: how many, when the first one begins, and what each has. */
 size_t timeline_nr_tiles(const struct timeline *timeline, size_t row);

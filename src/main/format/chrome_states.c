@@ -5,11 +5,9 @@
 
 #include <ctop/history/timeline.h>
 
+#include "chrome_events.h"
 #include "json.h"
 #include "pieces.h"
-
-/* Above those of all events: chrome.c. */
-#define FIRST_ID UINT64_C(10000000000)
 
 struct state_slice {
 	char letter;
@@ -46,11 +44,6 @@ static const char *name_of(char letter)
 	}
 }
 
-static void add_us(struct text *out, uint64_t ns)
-{
-	text_addf(out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
-}
-
 static void add_slice(const struct timeline_thread *thread, const struct state_slice *slice,
 		      struct text *out)
 {
@@ -59,10 +52,10 @@ static void add_slice(const struct timeline_thread *thread, const struct state_s
 		return;
 	text_addf(out,
 		  ",\n{\"ph\":\"X\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", thread->pid,
-		  FIRST_ID + (uint32_t)thread->tid);
-	add_us(out, slice->from_ns);
+		  CHROME_STATES_FIRST_ID + (uint32_t)thread->tid);
+	chrome_add_us(slice->from_ns, out);
 	text_add(out, ",\"dur\":");
-	add_us(out, slice->to_ns - slice->from_ns);
+	chrome_add_us(slice->to_ns - slice->from_ns, out);
 	text_addf(out,
 		  ",\"name\":\"%s\",\"cat\":\"state\",\"args\":{\"computing %%\":%.1f,"
 		  "\"run queue %%\":%.1f,\"waiting %%\":%.1f}}",
@@ -79,7 +72,7 @@ static void add_name(const struct timeline_thread *thread, struct text *out)
 	text_addf(out,
 		  ",\n{\"ph\":\"M\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64
 		  ",\"name\":\"thread_name\",\"args\":{\"name\":",
-		  thread->pid, FIRST_ID + (uint32_t)thread->tid);
+		  thread->pid, CHROME_STATES_FIRST_ID + (uint32_t)thread->tid);
 	json_add_name(out, &scratch, text_string(&name));
 	text_add(out, "}}");
 	out->failed |= name.failed || scratch.failed;
@@ -119,21 +112,12 @@ static int add_thread(const struct export_request *request, const struct timelin
 
 /* ---- who ended the longest waits ---- */
 
-static void begin_event(const struct timeline_thread *thread, const char *phase, uint64_t ns,
-			struct text *out)
-{
-	text_addf(out, ",\n{\"ph\":\"%s\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", phase,
-		  thread->pid, FIRST_ID + (uint32_t)thread->tid);
-	add_us(out, ns);
-	text_add(out, ",\"cat\":\"waking\",\"name\":");
-}
-
 static void add_flow(const struct timeline_thread *waker, const struct timeline_thread *woken,
 		     uint64_t ns, size_t number, struct text *out)
 {
-	begin_event(waker, "s", ns, out);
+	chrome_begin_event(waker, "s", ns, "waking", out);
 	text_addf(out, "\"wakes\",\"id\":%zu}", number);
-	begin_event(woken, "f", ns, out);
+	chrome_begin_event(woken, "f", ns, "waking", out);
 	text_addf(out, "\"wakes\",\"id\":%zu,\"bp\":\"e\"}", number);
 }
 
@@ -151,10 +135,10 @@ static void add_waking(const struct timeline *timeline, const struct timeline_mo
 	if (!kind)
 		text_addf(&name, "%" PRId32 "%s%s", wait->waker_tid, waker ? " " : "",
 			  waker ? waker->name : "");
-	begin_event(woken, "i", wait->to_ns, out);
+	chrome_begin_event(woken, "i", wait->to_ns, "waking", out);
 	json_add_name(out, &scratch, text_string(&name));
 	text_add(out, ",\"s\":\"t\",\"args\":{\"waited us\":");
-	add_us(out, wait->to_ns - wait->time_ns);
+	chrome_add_us(wait->to_ns - wait->time_ns, out);
 	text_add(out, "}}");
 	if (waker && waker->has_stretches)
 		add_flow(waker, woken, wait->to_ns, number, out);
@@ -181,5 +165,7 @@ int chrome_add_states(const struct export_request *request, struct text *out)
 	for (size_t i = 0; timeline && !result && i < timeline_nr_threads(timeline); i++)
 		if (timeline_thread(timeline, i)->has_stretches)
 			result = add_thread(request, timeline, i, out);
-	return result || !timeline ? result : add_wakings(request, timeline, out);
+	if (!result && timeline)
+		result = add_wakings(request, timeline, out);
+	return result || !timeline ? result : chrome_add_events(request, timeline, out);
 }

@@ -6,8 +6,8 @@
 #include <ctop/format/formats.h>
 
 /*
- * Adds a row of events for each thread that the history's timeline has records of: what it did most, from tile to tile. Nothing of a history that keeps none. 0 or
- * -errno.
+ * Adds a row of events for each thread that the history's timeline has records of: what it did most, from tile to tile, and what happened to it. Nothing of a
+ * history that keeps none. 0 or -errno.
  */
 int chrome_add_states(const struct export_request *request, struct text *out);
 

@@ -125,7 +125,9 @@ const struct format formats[] = {
 			   "microsecond; a slice's arguments are its number of samples and what "
 			   "they stand for. A second row of each thread has its states: computing, "
 			   "run queue, waiting for what, as the timeline has them, and arrows from "
-			   "who ended one of the 64 longest waits to its end.\n",
+			   "who ended one of the 64 longest waits to its end. Threads begin "
+			   "with an arrow from who created them; their end, preemptions and "
+			   "migrations from CPU to CPU are instants.\n",
 		.of_samples = true,
 		.of_timeline = true,
 		.write = chrome_write,

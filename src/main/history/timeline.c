@@ -10,7 +10,7 @@
 #include <ctop/base/vec.h>
 
 /* Tiles of about a millisecond at first. What claims to be later than centuries is damage. */
-enum { FIRST_SHIFT = 20, ROWS_SHARE = 4, ROWS_LEAST = 64 };
+enum { FIRST_SHIFT = 20, FIRST_EVENTS_SHIFT = 20, ROWS_SHARE = 4, ROWS_LEAST = 64 };
 #define LATEST_NS (UINT64_C(1) << 62)
 /* Without records a thread that has not been seen for so long may have ended. */
 #define QUIET_NS UINT64_C(10000000000)
@@ -19,17 +19,26 @@ struct timeline *timeline_new(uint64_t bytes)
 {
 	struct timeline *timeline = calloc(1, sizeof(*timeline));
 	if (timeline)
-		*timeline = (struct timeline){.bytes_most = bytes, .shift = FIRST_SHIFT};
+		*timeline = (struct timeline){.bytes_most = bytes,
+					      .shift = FIRST_SHIFT,
+					      .events_shift = FIRST_EVENTS_SHIFT};
 	return timeline;
+}
+
+static void free_row(struct timeline *timeline, struct timeline_row *row)
+{
+	timeline_free_tiles(timeline, row);
+	timeline_free_marks(timeline, row);
 }
 
 void timeline_clear(struct timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->rows.nr; i++)
-		timeline_free_tiles(timeline, &timeline->rows.items[i]);
+		free_row(timeline, &timeline->rows.items[i]);
 	timeline->rows.nr = timeline->nr_waits = 0;
 	index_clear(&timeline->by_ids);
 	timeline->shift = FIRST_SHIFT;
+	timeline->events_shift = FIRST_EVENTS_SHIFT;
 	timeline->nr_coarser = 0;
 	timeline->first_ns = timeline->last_ns = timeline->nr_forgotten = 0;
 }
@@ -99,6 +108,12 @@ static struct timeline_row *find_row(struct timeline *timeline, int32_t pid, int
 	return found;
 }
 
+size_t timeline_find_thread(struct timeline *timeline, int32_t pid, int32_t tid, uint64_t time_ns)
+{
+	const struct timeline_row *row = find_row(timeline, pid, tid, time_ns);
+	return row ? (size_t)(row - timeline->rows.items) : SIZE_MAX;
+}
+
 static bool may_have_ended(const struct timeline *timeline, const struct timeline_row *row)
 {
 	return row->thread.has_ended ||
@@ -129,7 +144,7 @@ static int forget_ended(struct timeline *timeline)
 	for (size_t i = 0; i < timeline->rows.nr; i++) {
 		struct timeline_row *row = &timeline->rows.items[i];
 		if (may_have_ended(timeline, row) && row->thread.until_ns <= until_ns) {
-			timeline_free_tiles(timeline, row);
+			free_row(timeline, row);
 			timeline->nr_forgotten++;
 		} else {
 			timeline->rows.items[kept++] = *row;
@@ -212,6 +227,8 @@ static int fill(struct timeline *timeline, struct timeline_row *row,
 	thread->ns[stretch->state] += ns;
 	if (stretch->state == THREAD_WAITS)
 		thread->wait_ns[stretch->wait] += ns;
+	if (thread->is_created && !thread->started_ns && stretch->state == THREAD_COMPUTES)
+		thread->started_ns = stretch->from_ns;
 	span(timeline, thread, stretch->from_ns, stretch->to_ns);
 	timeline_follow_wait(timeline, row, stretch);
 	return timeline_fill(timeline, row, stretch->state, stretch->wait, stretch->from_ns,
@@ -233,8 +250,10 @@ int timeline_add(struct timeline *timeline, const struct thread_stretch *stretch
 		return result == -ENOSPC ? 0 : result;
 	row->thread.has_stretches = true;
 	set_name(&row->thread, stretch->name);
+	row->thread.lacks_events |= stretch->lacks_events;
 	if (stretch->from_ns < stretch->to_ns)
 		result = fill(timeline, row, stretch);
+	timeline_note_event(timeline, row, stretch);
 	row->thread.has_ended |= stretch->ends;
 	return result;
 }
@@ -292,7 +311,7 @@ int timeline_begin_recorded(struct timeline *timeline, int32_t pid, int32_t tid,
 	timeline_forget_states(row);
 	memset(row->thread.ns, 0, sizeof(row->thread.ns));
 	memset(row->thread.wait_ns, 0, sizeof(row->thread.wait_ns));
-	row->thread.has_stretches = true;
+	row->thread.has_stretches = row->thread.lacks_events = true;
 	row->waits = false;
 	row->thread.began_ns = began_ns;
 	set_name(&row->thread, name);
@@ -307,6 +326,18 @@ void timeline_set_sums(struct timeline *timeline, int32_t pid, int32_t tid,
 		return;
 	memcpy(row->thread.ns, ns, sizeof(row->thread.ns));
 	memcpy(row->thread.wait_ns, wait_ns, sizeof(row->thread.wait_ns));
+}
+
+void timeline_set_life(struct timeline *timeline, size_t row, const struct timeline_thread *life)
+{
+	struct timeline_thread *thread = &timeline->rows.items[row].thread;
+	thread->nr_preemptions = life->nr_preemptions;
+	thread->nr_migrations = life->nr_migrations;
+	thread->lacks_events = life->lacks_events;
+	thread->is_created = life->is_created;
+	thread->creator_pid = life->creator_pid;
+	thread->creator_tid = life->creator_tid;
+	thread->started_ns = life->started_ns;
 }
 
 void timeline_miss_threads(struct timeline *timeline, uint64_t nr)

@@ -2,7 +2,9 @@
 #ifndef CTOP_HISTORY_TIMELINE_INTERNAL_H
 #define CTOP_HISTORY_TIMELINE_INTERNAL_H
 
-/* The timeline's rows, for its files: timeline.c (threads), timeline_tiles.c (their tiles), timeline_query.c, timeline_find.c (what is asked). */
+/*
+ * The timeline's rows, for its files: timeline.c (threads), timeline_tiles.c (their tiles), timeline_events.c (what happened to
+ * them), timeline_query.c (what is asked), timeline_waits.c (the longest waits). */
 
 #include <ctop/base/index.h>
 #include <ctop/history/timeline.h>
@@ -18,11 +20,25 @@ struct tile {
 _Static_assert(sizeof(struct tile) == 8, "many");
 _Static_assert(NR_WAIT_KINDS <= TILE_KIND + 1, "they fit in");
 
+/* Events of one stretch of time, at the moment of the first. */
+struct event_mark {
+	uint64_t time_ns;
+	uint16_t nr_preemptions,
+		nr_migrations;	   /* that many or more, where it is the largest number */
+	uint16_t from_cpu, to_cpu; /* before the first migration, behind the last */
+};
+_Static_assert(sizeof(struct event_mark) == 16, "many");
+
+/* Of the timeline's bytes, for marks. */
+enum { TIMELINE_EVENTS_SHARE = 16 };
+
 struct timeline_row {
 	struct timeline_thread thread;
 	uint64_t first; /* number of the first tile: time >> shift */
 	struct tile *tiles;
 	uint32_t nr, capacity;
+	struct event_mark *marks; /* in the order of time */
+	uint32_t nr_marks, marks_capacity;
 	/* The tile that the last stretch was in, before rounding. */
 	bool has_open;
 	uint32_t open; /* tile */
@@ -43,8 +59,8 @@ struct timeline {
 		size_t nr, capacity;
 	} rows;
 	struct index by_ids;
-	uint64_t bytes_most, tile_bytes;
-	unsigned shift, nr_coarser;
+	uint64_t bytes_most, tile_bytes, event_bytes;
+	unsigned shift, nr_coarser, events_shift;
 	bool expects_stretches;
 	uint64_t first_ns, last_ns;
 	uint64_t nr_made, nr_forgotten;
@@ -66,6 +82,15 @@ void timeline_close_tile(const struct timeline *timeline, struct timeline_row *r
 /* Nobody has said what it did. */
 void timeline_forget_states(struct timeline_row *row);
 void timeline_free_tiles(struct timeline *timeline, struct timeline_row *row);
+
+/* ---- timeline_events.c ---- */
+
+void timeline_note_event(struct timeline *timeline, struct timeline_row *row,
+			 const struct thread_stretch *stretch);
+/* One that is no later than the last is a part of that. */
+void timeline_put_mark(struct timeline *timeline, struct timeline_row *row,
+		       const struct event_mark *mark);
+void timeline_free_marks(struct timeline *timeline, struct timeline_row *row);
 
 /* ---- timeline_waits.c ---- */
 

@@ -2,6 +2,7 @@
 /* What screens ask of the timeline: cells side by side, a stack, the longest waits. */
 #include "timeline_internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include <ctop/base/clock.h>
@@ -15,7 +16,7 @@
 uint64_t timeline_bytes(const struct timeline *timeline)
 {
 	return sizeof(*timeline) + vec_bytes(&timeline->rows) + index_bytes(&timeline->by_ids) +
-	       timeline->tile_bytes;
+	       timeline->tile_bytes + timeline->event_bytes;
 }
 
 size_t timeline_nr_threads(const struct timeline *timeline)
@@ -49,6 +50,15 @@ size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t 
 			return i;
 	}
 	return SIZE_MAX;
+}
+
+void timeline_add_creator(const struct timeline *timeline, const struct timeline_thread *thread,
+			  struct text *out)
+{
+	const size_t row = timeline_row_then(timeline, thread->creator_tid, thread->began_ns);
+	text_addf(out, "%" PRId32, thread->creator_tid);
+	if (row != SIZE_MAX)
+		text_addf(out, " %s", timeline_thread(timeline, row)->name);
 }
 
 /* Serials rise. */

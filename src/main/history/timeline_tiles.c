@@ -130,8 +130,8 @@ static uint64_t room_for(const struct timeline *timeline, const struct timeline_
 {
 	const uint64_t rows = timeline->rows.capacity * sizeof(*timeline->rows.items);
 	const uint64_t others = timeline->tile_bytes - row->capacity * sizeof(struct tile) + rows;
-	return others < timeline->bytes_most ? (timeline->bytes_most - others) / sizeof(struct tile)
-					     : 0;
+	const uint64_t most = timeline->bytes_most - timeline->bytes_most / TIMELINE_EVENTS_SHARE;
+	return others < most ? (most - others) / sizeof(struct tile) : 0;
 }
 
 /* The row's tiles reach from one moment to another. Where there is no room for so many they become longer. */

@@ -10,6 +10,7 @@
 #include <ctop/base/text.h>
 
 #include "rows.h"
+#include "timeline_event_facts.h"
 #include "timeline_wait_facts.h"
 
 /* A row of the recording; a thread may have several, and they share its table with other facts. */
@@ -139,6 +140,8 @@ int timeline_facts_add(struct timeline *timeline, const struct metadata_sink *si
 		result = encode(timeline, sink, &bytes, &nr_rows, &nr_missing);
 	if (!result)
 		result = timeline_wait_facts_add(timeline, sink);
+	if (!result)
+		result = timeline_event_facts_add(timeline, sink);
 	nr_missing += timeline_nr_forgotten(timeline);
 	snprintf(number, sizeof(number), "%zu", nr_missing);
 	return result || !nr_missing ? result : sink->add(sink->context, MISSING_KEY, number);
@@ -322,7 +325,9 @@ int timeline_facts_read(struct history *history)
 		timeline_miss_threads(timeline, strtoull(missing, NULL, 10));
 	if (!result && last.until_ns)
 		result = end_thread(timeline, &last);
-	if (timeline)
+	if (timeline) {
 		timeline_wait_facts_read(history);
+		timeline_event_facts_read(history);
+	}
 	return result;
 }

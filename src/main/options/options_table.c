@@ -266,8 +266,10 @@ const struct option_row option_rows[] = {
 	 "time from left to right, a character for each part: # computing, + some computing, q "
 	 "waiting for a CPU, waiting for a l(ock), i(o), p(oll), s(leep), c(hild), f(ault), "
 	 "o(ther), "
-	 "- waiting for what nobody saw, ? unknown. --from and --to choose a part; its seconds are "
-	 "about. In the interface it is the first view."},
+	 "- waiting for what nobody saw, ? unknown. Below, for each thread of which there are "
+	 "records: when it was created and by whom, how long it waited for its first CPU, when it "
+	 "ended, how often it was preempted and migrated to another CPU. --from and --to choose a "
+	 "part; its seconds are about. In the interface it is the first view."},
 	{OPTION_MODULES, GROUP_OUTPUT, LIVE | REPORT, 0, "modules", NULL, COMPLETE_NOTHING, NULL,
 	 "the modules, and where their names come from",
 	 "Each program, library, the kernel and generated code, with its build-id and the source "

@@ -45,7 +45,8 @@ struct sampler_fd {
 
 /* A ring that main reads itself, on one of the sampler's CPUs. */
 struct side_ring {
-	int fd; /* its owner's */
+	int fd;	 /* its owner's */
+	int cpu; /* whose records it has: they do not say so themselves */
 	struct ring ring;
 	uint64_t read_ns; /* switches.c: the time of the record taken last */
 	uint64_t next_ns; /* ... and of the next one; UINT64_MAX: there is none */

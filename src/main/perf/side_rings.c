@@ -31,7 +31,8 @@ static int open_rings(const struct sampler *sampler, struct side_rings *rings, u
 	int result = 0;
 	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
 		struct side_ring *ring = &rings->items[rings->nr++];
-		ring->fd = perf_open_ring_owner(sampler->rings[i].cpu, wakeup_bytes);
+		ring->cpu = sampler->rings[i].cpu;
+		ring->fd = perf_open_ring_owner(ring->cpu, wakeup_bytes);
 		result = ring->fd < 0 ? ring->fd : ring_map(&ring->ring, ring->fd, pages);
 	}
 	if (result)

@@ -207,8 +207,10 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 		bool damaged = false;
 		const struct perf_event_header *header = ring_peek(&oldest->ring, &damaged);
 		struct record record;
-		if (header && parse(sampler, header, at, &record))
+		if (header && parse(sampler, header, at, &record)) {
+			record.cpu = (uint32_t)oldest->cpu;
 			take(context, &record, oldest->read_ns);
+		}
 		oldest->read_ns = oldest->next_ns;
 		consume(oldest);
 		look_at_next(sampler, at);

@@ -80,6 +80,70 @@ static void add_row(const struct chart *chart, size_t row)
 	text_add(chart->out, "|\n");
 }
 
+/* ---- what happened to them ---- */
+
+static void add_seconds(const struct chart *chart, bool is_known, uint64_t time_ns)
+{
+	const uint64_t first_ns = timeline_first_ns(chart->timeline);
+	if (is_known)
+		text_addf(chart->out, "%11.3f",
+			  time_ns > first_ns ? (double)(time_ns - first_ns) / (double)NS_PER_SECOND
+					     : 0);
+	else
+		text_addf(chart->out, "%11s", "-");
+}
+
+static void add_count(const struct chart *chart, uint64_t nr, bool is_least)
+{
+	text_addf(chart->out, "%*" PRIu64 "%s", is_least ? 11 : 12, nr, is_least ? "+" : "");
+}
+
+static void add_events(const struct chart *chart, size_t row)
+{
+	const struct timeline_thread *thread = timeline_thread(chart->timeline, row);
+	struct text creator = {0};
+	add_seconds(chart, thread->is_created, thread->began_ns);
+	if (thread->started_ns)
+		text_addf(chart->out, "%13.3f",
+			  (double)(thread->started_ns - thread->began_ns) / (double)NS_PER_MS);
+	else
+		text_addf(chart->out, "%13s", "-");
+	add_seconds(chart, thread->has_ended, thread->until_ns);
+	add_count(chart, thread->nr_preemptions, thread->lacks_events);
+	add_count(chart, thread->nr_migrations, thread->lacks_events);
+	text_addf(chart->out, "  %8" PRId32 "  ", thread->tid);
+	text_add_safe(chart->out, thread->name);
+	if (thread->is_created) {
+		timeline_add_creator(chart->timeline, thread, &creator);
+		text_add(chart->out, ", by ");
+		text_add_safe(chart->out, text_string(&creator));
+	}
+	text_add(chart->out, "\n");
+	chart->out->failed |= creator.failed;
+	text_release(&creator);
+}
+
+/* Of threads that are known by samples alone nobody told. */
+static void add_all_events(const struct chart *chart, const size_t *rows, size_t nr)
+{
+	bool has_head = false, is_least = false;
+	for (size_t i = 0; i < nr; i++) {
+		const struct timeline_thread *thread = timeline_thread(chart->timeline, rows[i]);
+		if (!thread->has_stretches)
+			continue;
+		if (!has_head)
+			text_addf(chart->out, "\n%11s%13s%11s%12s%12s  %8s  %s\n", "created s",
+				  "first CPU ms", "ended s", "preempted", "migrated", "tid",
+				  "thread, and who created it");
+		has_head = true;
+		is_least |= thread->lacks_events;
+		add_events(chart, rows[i]);
+	}
+	if (is_least)
+		text_add(chart->out,
+			 "+: at least; of some of its time there are no records of switches.\n");
+}
+
 static void add_head(const struct chart *chart)
 {
 	const uint64_t first_ns = timeline_first_ns(chart->timeline);
@@ -158,6 +222,7 @@ int report_timeline_add(struct history *history, const struct options *options, 
 		for (size_t i = 0; i < nr; i++)
 			add_row(&chart, rows[i]);
 		add_source(&chart, rows, nr);
+		add_all_events(&chart, rows, nr);
 	} else if (!result) {
 		text_add(out, "No thread was there then, or none passes the filters.\n");
 	}

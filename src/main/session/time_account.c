@@ -101,6 +101,39 @@ static void end(struct time_account *account, struct thread *thread, enum time_k
 
 /* ---- records ---- */
 
+/* Events have their time by the kernel's records alone; while it is off nothing happens. */
+static bool is_observed(const struct time_account *account, uint64_t ns)
+{
+	return account_time(account, account_clock(account, ns)) == ns;
+}
+
+static void tell_creation(const struct time_account *account, struct thread *thread,
+			  const struct record *record)
+{
+	if (is_observed(account, record->time_ns))
+		account_tell_event(account, thread, thread->began,
+				   (struct thread_stretch){.event = THREAD_CREATED,
+							   .creator_pid = record->fork.parent_pid,
+							   .creator_tid = record->fork.parent_tid});
+}
+
+/* It is on that CPU: it has lost it, or has just got it. */
+static void tell_switch(const struct time_account *account, struct thread *thread,
+			const struct record *record)
+{
+	const bool is_migration =
+		!record->switched.out && thread->cpu != NO_CPU && thread->cpu != record->cpu;
+	const bool is_preemption = record->switched.out && record->switched.preempted;
+	const struct thread_stretch event = {
+		.event = is_migration ? THREAD_MIGRATED : THREAD_PREEMPTED,
+		.from_cpu = thread->cpu,
+		.to_cpu = record->cpu,
+	};
+	if ((is_migration || is_preemption) && is_observed(account, record->time_ns))
+		account_tell_event(account, thread, thread->since, event);
+	thread->cpu = record->cpu;
+}
+
 /* Who is not known slipped through, and is from now on. */
 static int take_switch(struct time_account *account, const struct record *record, uint64_t at)
 {
@@ -124,6 +157,7 @@ static int take_switch(struct time_account *account, const struct record *record
 			       thread->doing == SEEN_READY ? TIME_RUNNABLE
 							   : account_kind_of(thread->doing),
 			       at);
+	tell_switch(account, thread, record);
 	thread->doing = !record->switched.out ? RUNS : record->switched.preempted ? QUEUES : WAITS;
 	if (waited)
 		wait_shares_end(&thread->shares, at);
@@ -193,6 +227,7 @@ static int take_fork(struct time_account *account, const struct record *record, 
 		/* /proc had it before its record was read. */
 		thread->began = thread->since = at;
 		thread->doing = QUEUES;
+		tell_creation(account, thread, record);
 	}
 	if (thread)
 		return 0;
@@ -203,6 +238,7 @@ static int take_fork(struct time_account *account, const struct record *record, 
 			memcpy(thread->times.name, parent->times.name, sizeof(parent->times.name));
 		thread->doing = account->by_looks ? UNKNOWN : QUEUES;
 		thread->sched.is_known = true; /* all 0 */
+		tell_creation(account, thread, record);
 	}
 	return result;
 }
@@ -255,6 +291,7 @@ static void take_lost(struct time_account *account, uint64_t from)
 			account_charge(account, thread, account_kind_of(thread->doing), from);
 		wait_shares_break(&thread->shares);
 		thread->doing = UNKNOWN;
+		thread->cpu = NO_CPU;
 	}
 }
 

@@ -24,10 +24,13 @@ enum doing {
 	UNKNOWN,
 };
 
+#define NO_CPU UINT32_MAX
+
 struct thread {
 	struct thread_times times; /* observed_ns: filled when it ends */
 	uint64_t began, since;	   /* by the clock of the account: of what it does now */
 	enum doing doing;
+	uint32_t cpu;		 /* that it had last; NO_CPU: not known */
 	struct sched_stat sched; /* as of `since`, where looks tell */
 	uint32_t nr_looks[NR_WAIT_KINDS];
 	uint32_t nr_looks_all;
@@ -90,6 +93,9 @@ void account_tell(const struct time_account *account, struct thread *thread, enu
 /* It waited until then, when that one woke it: told once, before it is charged. */
 void account_tell_woken(const struct time_account *account, struct thread *thread, uint64_t until,
 			int32_t waker_tid);
+/* It happened to it then, by the clock; what is charged so far comes first. What it was, more of it than whose and when. */
+void account_tell_event(const struct time_account *account, struct thread *thread, uint64_t at,
+			struct thread_stretch event);
 /* Nothing more comes of it. */
 void account_tell_end(const struct time_account *account, const struct thread *thread);
 /* What it has been doing, where nothing more comes to tell. */

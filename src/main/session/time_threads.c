@@ -42,6 +42,7 @@ int account_add(struct time_account *account, int32_t pid, int32_t tid, uint64_t
 		return -ENOMEM;
 	*thread = (struct thread){.times = {.pid = pid, .tid = tid}, .began = at, .since = at};
 	thread->doing = UNKNOWN;
+	thread->cpu = NO_CPU;
 	HASH_ADD(hh, account->live, times.tid, sizeof(thread->times.tid), thread);
 	if (!thread->hh.tbl) { /* uthash had no memory */
 		free(thread);
@@ -89,6 +90,7 @@ static void tell(const struct time_account *account, struct thread *thread, enum
 		.is_woken = waker_tid != NULL,
 		.waker_tid = waker_tid ? *waker_tid : 0,
 		.begins = !thread->is_told,
+		.lacks_events = account->by_looks || kind == TIME_UNKNOWN,
 	};
 	thread->told = until;
 	thread->is_told = true;
@@ -105,6 +107,21 @@ void account_tell_woken(const struct time_account *account, struct thread *threa
 			int32_t waker_tid)
 {
 	tell(account, thread, TIME_WAITING, until, &waker_tid);
+}
+
+void account_tell_event(const struct time_account *account, struct thread *thread, uint64_t at,
+			struct thread_stretch event)
+{
+	if (!account->follow)
+		return;
+	event.pid = thread->times.pid;
+	event.tid = thread->times.tid;
+	event.name = thread->times.name;
+	event.from_ns = event.to_ns = account_time(account, at);
+	event.state = THREAD_UNKNOWN;
+	event.begins = !thread->is_told;
+	thread->is_told = true;
+	account->follow(account->follow_context, &event);
 }
 
 void account_tell_end(const struct time_account *account, const struct thread *thread)

@@ -116,6 +116,27 @@ static void draw_label(struct timeline_view *timeline, const struct model *model
 			   model_percent_role(model, percent), "%5.1f%%", percent);
 }
 
+/* Where a thread begins and ends, beside its cells: of what comes before, or behind, nothing is there. */
+static void draw_life(const struct timeline_view *timeline, struct cells *cells, size_t at,
+		      struct area line)
+{
+	const struct timeline_line *of = &timeline->lines.items[at];
+	const struct timeline_thread *thread =
+		timeline_thread(timeline->timeline, timeline->rows.items[of->first]);
+	const struct timeline_cell *items = timeline->cells.items;
+	int first = 0, end = timeline->nr_cells;
+	while (first < end && !items[first].is_alive)
+		first++;
+	while (end > first && !items[end - 1].is_alive)
+		end--;
+	if (of->tid == -1 || first == end)
+		return;
+	if (thread->is_created && first > 0)
+		cells_put(cells, line.row, line.col + first - 1, 1, ROLE_DIM, "(");
+	if (thread->has_ended && end < timeline->nr_cells)
+		cells_put(cells, line.row, line.col + end, 1, ROLE_DIM, ")");
+}
+
 static void draw_cells(struct timeline_view *timeline, const struct model *model,
 		       struct cells *cells, size_t at, struct area line)
 {
@@ -128,6 +149,7 @@ static void draw_cells(struct timeline_view *timeline, const struct model *model
 			cells_mark(cells, (struct area){line.row, line.col + i, 1, 1},
 				   CELL_UNDERLINE);
 	}
+	draw_life(timeline, cells, at, line);
 	if (at == timeline->view.selected)
 		cells_mark(cells, (struct area){line.row, line.col + timeline->cursor, 1, 1},
 			   CELL_REVERSE);
@@ -217,6 +239,9 @@ static void draw_legend(struct timeline_view *timeline, const struct model *mode
 		col += put_look(model, cells, line.row, col, looks[i].role, &looks[i]) + 1;
 		col += cells_put(cells, line.row, col, end - col, ROLE_DIM, looks[i].word) + 2;
 	}
+	static const char life[] = "( created  ) ended";
+	if (col + (int)strlen(life) <= end)
+		cells_put(cells, line.row, col, end - col, ROLE_DIM, life);
 }
 
 /* ---- the stack ---- */
@@ -299,6 +324,94 @@ static void add_seen(const struct timeline_view *timeline, const struct timeline
 	text_add(out, ":");
 }
 
+/* ---- what happened to it ---- */
+
+static void add_counts(uint64_t nr_preemptions, uint64_t nr_migrations, struct text *out)
+{
+	const char *plural = nr_preemptions == 1 ? "" : "s";
+	if (nr_preemptions)
+		text_addf(out, "%" PRIu64 " preemption%s", nr_preemptions, plural);
+	plural = nr_migrations == 1 ? "" : "s";
+	if (nr_migrations)
+		text_addf(out, "%s%" PRIu64 " migration%s", nr_preemptions ? ", " : "",
+			  nr_migrations, plural);
+}
+
+/* In the cell under the cursor, and in all. */
+static void add_events(const struct timeline_view *timeline, size_t row, struct text *out)
+{
+	const struct timeline_thread *thread = timeline_thread(timeline->timeline, row);
+	const uint64_t from_ns = timeline->from_ns + (uint64_t)timeline->cursor * timeline->cell_ns;
+	const struct timeline_events here =
+		timeline_events_in(timeline->timeline, row, from_ns, from_ns + timeline->cell_ns);
+	if (here.time_ns) {
+		text_add(out, "here ");
+		add_counts(here.nr_preemptions, here.nr_migrations, out);
+		if (here.nr_migrations)
+			text_addf(out, " (CPU %" PRIu32 " -> %" PRIu32 ")", here.from_cpu,
+				  here.to_cpu);
+		if (here.nr_preemptions + here.nr_migrations > 1 &&
+		    timeline_events_ns(timeline->timeline) > timeline->cell_ns) {
+			text_add(out, " within ");
+			timeline_view_add_length(timeline_events_ns(timeline->timeline), out);
+		}
+	}
+	if (thread->nr_preemptions || thread->nr_migrations) {
+		text_add(out, out->size ? "; in all " : "in all ");
+		text_add(out, thread->lacks_events ? "at least " : "");
+		add_counts(thread->nr_preemptions, thread->nr_migrations, out);
+	}
+}
+
+static void add_life(const struct timeline_view *timeline, const struct timeline_thread *thread,
+		     struct text *out)
+{
+	struct text creator = {0};
+	if (thread->is_created) {
+		text_add(out, "created ");
+		timeline_view_add_time(timeline, thread->began_ns, out);
+		timeline_add_creator(timeline->timeline, thread, &creator);
+		text_add(out, " by ");
+		text_add_safe(out, text_string(&creator));
+	}
+	if (thread->started_ns) {
+		text_add(out, ", started ");
+		timeline_view_add_length(thread->started_ns - thread->began_ns, out);
+		text_add(out, " later");
+	}
+	if (thread->has_ended) {
+		text_add(out, out->size ? ", ended " : "ended ");
+		timeline_view_add_time(timeline, thread->until_ns, out);
+	}
+	out->failed |= creator.failed;
+	text_release(&creator);
+}
+
+/* One row of the area, if there is something to tell. */
+static void draw_told(const struct text *text, struct cells *cells, struct area *area)
+{
+	if (!text->size || area->rows < 2)
+		return;
+	cells_put_cut(cells, area->row++, area->col + 1, area->cols - 1, ROLE_DIM,
+		      text_string(text));
+	area->rows--;
+}
+
+/* Of one thread; the stack has what is left. */
+static void draw_events(struct timeline_view *timeline, struct cells *cells, struct area *area)
+{
+	const struct timeline_line *line = &timeline->lines.items[timeline->view.selected];
+	const size_t row = timeline->rows.items[line->first];
+	if (line->tid == -1)
+		return;
+	text_clear(&timeline->text);
+	add_events(timeline, row, &timeline->text);
+	draw_told(&timeline->text, cells, area);
+	text_clear(&timeline->text);
+	add_life(timeline, timeline_thread(timeline->timeline, row), &timeline->text);
+	draw_told(&timeline->text, cells, area);
+}
+
 static void draw_stack(struct timeline_view *timeline, struct model *model, struct cells *cells,
 		       struct area area)
 {
@@ -321,11 +434,10 @@ static void draw_stack(struct timeline_view *timeline, struct model *model, stru
 		text_add(&timeline->text, "  no stack was seen near here");
 	cells_put_cut(cells, area.row, area.col + 1, area.cols - 1, ROLE_TITLE,
 		      text_string(&timeline->text));
-	struct stack_drawing drawing = {timeline,
-					model,
-					cells,
-					{area.row + 1, area.col, area.rows - 1, area.cols},
-					is_seen ? seen.stack : 0};
+	area.row++;
+	area.rows--;
+	draw_events(timeline, cells, &area);
+	struct stack_drawing drawing = {timeline, model, cells, area, is_seen ? seen.stack : 0};
 	if (is_seen && history_each_stack_of(model->history, 1, row_of, draw_frames, &drawing))
 		model_failed(model, -ENOMEM);
 }

@@ -357,6 +357,80 @@ static void who_ended_a_wait_is_kept(void)
 	end();
 }
 
+static void happen(int32_t tid, enum thread_event event, uint64_t ns, uint32_t from_cpu,
+		   uint32_t to_cpu)
+{
+	const struct thread_stretch stretch = {.pid = PID,
+					       .tid = tid,
+					       .from_ns = ns,
+					       .to_ns = ns,
+					       .state = THREAD_UNKNOWN,
+					       .event = event,
+					       .creator_pid = PID,
+					       .creator_tid = TID,
+					       .from_cpu = from_cpu,
+					       .to_cpu = to_cpu};
+	CHECK_EQ(timeline_add(timeline, &stretch), 0);
+}
+
+static void what_happened_to_a_thread_is_kept(void)
+{
+	struct text creator = {0};
+	begin(BYTES);
+	add(TID, THREAD_COMPUTES, 0, 30);
+	happen(TID + 1, THREAD_CREATED, START_NS + 10 * MS, 0, 0);
+	add(TID + 1, THREAD_QUEUES, 10, 12);
+	add(TID + 1, THREAD_COMPUTES, 12, 20);
+	happen(TID + 1, THREAD_PREEMPTED, START_NS + 20 * MS, 0, 0);
+	add(TID + 1, THREAD_QUEUES, 20, 21);
+	happen(TID + 1, THREAD_MIGRATED, START_NS + 21 * MS, 0, 5);
+	add(TID + 1, THREAD_COMPUTES, 21, 30);
+	happen(TID + 1, THREAD_MIGRATED, START_NS + 30 * MS, 5, 7);
+	const struct timeline_thread *thread = timeline_thread(timeline, 1);
+	CHECK(thread->is_created && thread->creator_tid == TID && !thread->lacks_events);
+	CHECK_EQ(thread->began_ns, START_NS + 10 * MS);
+	CHECK_EQ(thread->started_ns, START_NS + 12 * MS);
+	CHECK(thread->nr_preemptions == 1 && thread->nr_migrations == 2);
+	timeline_add_creator(timeline, thread, &creator);
+	CHECK_STR(text_string(&creator), "8 worker");
+	text_release(&creator);
+	struct timeline_events here =
+		timeline_events_in(timeline, 1, START_NS + 20 * MS, START_NS + 30 * MS);
+	CHECK_EQ(here.time_ns, START_NS + 20 * MS);
+	CHECK(here.nr_preemptions == 1 && here.nr_migrations == 1);
+	CHECK(here.from_cpu == 0 && here.to_cpu == 5);
+	here = timeline_events_in(timeline, 1, START_NS, START_NS + 40 * MS);
+	CHECK(here.nr_migrations == 2 && here.from_cpu == 0 && here.to_cpu == 7);
+	CHECK_EQ(timeline_events_in(timeline, 1, START_NS, START_NS + 20 * MS).time_ns, 0);
+	CHECK_EQ(timeline_events_in(timeline, 0, 0, UINT64_MAX).time_ns, 0);
+	end();
+}
+
+/* However many there are: they are told less finely, and none is missing from the sums. */
+static void many_events_become_few_marks(void)
+{
+	enum { SMALL = 256 << 10, NR = 100000 };
+	begin(SMALL);
+	for (int32_t i = 0; i < NR; i++) {
+		const int32_t tid = TID + i % 10;
+		const uint64_t at_ns = START_NS + (uint64_t)i * MS / 2;
+		add_ns(tid, THREAD_COMPUTES, WAIT_UNSEEN, at_ns, at_ns + 1000);
+		happen(tid, i % 2 ? THREAD_PREEMPTED : THREAD_MIGRATED, at_ns + 1000,
+		       (uint32_t)(i / 10), (uint32_t)(i / 10) + 1);
+	}
+	CHECK(timeline_bytes(timeline) <= SMALL);
+	CHECK(timeline_events_ns(timeline) > 5 * MS);
+	for (size_t row = 0; row < 10; row++) {
+		const struct timeline_thread *thread = timeline_thread(timeline, row);
+		const struct timeline_events all = timeline_events_in(timeline, row, 0, UINT64_MAX);
+		CHECK_EQ(thread->nr_preemptions + thread->nr_migrations, NR / 10);
+		CHECK_EQ(all.nr_preemptions, thread->nr_preemptions);
+		CHECK_EQ(all.nr_migrations, thread->nr_migrations);
+		CHECK(row % 2 || (all.from_cpu == 0 && all.to_cpu == NR / 10));
+	}
+	end();
+}
+
 static void stacks_that_move_are_followed(void)
 {
 	static const uint32_t to[] = {0, 0, 7};
@@ -387,6 +461,8 @@ int main(void)
 	RUN(moments_are_found_in_the_order_of_time);
 	RUN(the_longest_waits_come_first);
 	RUN(who_ended_a_wait_is_kept);
+	RUN(what_happened_to_a_thread_is_kept);
+	RUN(many_events_become_few_marks);
 	RUN(stacks_that_move_are_followed);
 	return test_done();
 }

@@ -49,6 +49,7 @@ static void switch_when_told(int told, int says)
 struct seen {
 	int32_t pid;
 	uint64_t last_ns, nr_in, nr_out, nr_wrong, nr_lost;
+	uint32_t cpu; /* of the last */
 	bool out;
 };
 
@@ -64,6 +65,7 @@ static void see(void *context, const struct record *record, uint64_t before_ns)
 	seen->nr_wrong +=
 		!seen->nr_lost && seen->nr_in + seen->nr_out && seen->out == record->switched.out;
 	seen->out = record->switched.out;
+	seen->cpu = record->cpu;
 	seen->nr_in += !record->switched.out;
 	seen->nr_out += record->switched.out;
 }
@@ -83,6 +85,9 @@ static void every_switch_in_order(void)
 	CHECK_EQ(seen.nr_lost, 0);
 	CHECK_EQ(seen.nr_wrong, 0);
 	CHECK(seen.nr_out >= ROUNDS && seen.nr_in >= ROUNDS);
+	cpu_set_t cpus;
+	CHECK_EQ(sched_getaffinity(switcher.pid, sizeof(cpus), &cpus), 0);
+	CHECK(seen.cpu < CPU_SETSIZE && CPU_ISSET(seen.cpu, &cpus));
 	CHECK(seen.last_ns < now_ns);
 	CHECK_EQ(sampler_switches_known_until(sampler), UINT64_MAX);
 	/* None that is younger than asked for, none once they have been ended. */

@@ -223,6 +223,51 @@ static void processes_are_rows_of_all_their_threads(void)
 	end_timeline();
 }
 
+static void happen(enum thread_event event, uint64_t ms, uint32_t cpu)
+{
+	const uint64_t at_ns = ((uint64_t)FIRST_SECOND * 1000 + ms) * MS;
+	const struct thread_stretch stretch = {.pid = 42,
+					       .tid = 44,
+					       .name = "created",
+					       .from_ns = at_ns,
+					       .to_ns = at_ns,
+					       .state = THREAD_UNKNOWN,
+					       .event = event,
+					       .ends = event == THREAD_NO_EVENT,
+					       .creator_pid = 42,
+					       .creator_tid = 43,
+					       .from_cpu = cpu,
+					       .to_cpu = cpu + 1};
+	CHECK_EQ(timeline_add(history_timeline(profile.history), &stretch), 0);
+}
+
+static void what_happened_to_a_thread_is_told(void)
+{
+	const struct ui_options options = {0};
+	begin_timeline(&options);
+	happen(THREAD_CREATED, 9000, 0);
+	add(44, THREAD_QUEUES, WAIT_UNSEEN, 9000, 9002);
+	add(44, THREAD_COMPUTES, WAIT_UNSEEN, 9002, 14700);
+	happen(THREAD_PREEMPTED, 14700, 0);
+	add(44, THREAD_QUEUES, WAIT_UNSEEN, 14700, 14701);
+	happen(THREAD_MIGRATED, 14701, 3);
+	add(44, THREAD_COMPUTES, WAIT_UNSEEN, 14701, 15000);
+	happen(THREAD_NO_EVENT, 15000, 0);
+	CHECK_EQ(ui_refresh(profile.ui, (uint64_t)(FIRST_SECOND + NR_SECONDS) * 1000 * MS), 0);
+	press("9<Down><Down>");
+	CHECK(shows(" (█"));
+	CHECK(shows("█)"));
+	CHECK(shows("created 9.0 s by 43 worker-1, started 2.0 ms later, ended 15.0 s"));
+	CHECK(shows(" in all 1 preemption, 1 migration"));
+	for (int i = 0; i < 34; i++)
+		press("<Left>");
+	CHECK(shows("here 1 preemption, 1 migration (CPU 3 -> 4); in all"));
+	/* Of a process nothing is told. */
+	press("p");
+	CHECK(!shows("created 9.0 s"));
+	end_timeline();
+}
+
 int main(void)
 {
 	RUN(states_are_characters);
@@ -233,5 +278,6 @@ int main(void)
 	RUN(a_button_that_was_pressed_elsewhere_draws_nothing);
 	RUN(zooming_keeps_the_cursor_where_it_is);
 	RUN(processes_are_rows_of_all_their_threads);
+	RUN(what_happened_to_a_thread_is_told);
 	return test_done();
 }

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* What happened to threads, in their states' rows: who created them, their end, where they lost a CPU to others or came onto another. */
+#include "chrome_events.h"
+
+#include <inttypes.h>
+
+#include "json.h"
+#include "pieces.h"
+
+/* Arrows have numbers of their own: those of wakings come first. */
+enum { FIRST_FLOW = TIMELINE_WAITS + 1 };
+
+void chrome_add_us(uint64_t ns, struct text *out)
+{
+	text_addf(out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+}
+
+void chrome_begin_event(const struct timeline_thread *thread, const char *phase, uint64_t ns,
+			const char *category, struct text *out)
+{
+	text_addf(out, ",\n{\"ph\":\"%s\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", phase,
+		  thread->pid, CHROME_STATES_FIRST_ID + (uint32_t)thread->tid);
+	chrome_add_us(ns, out);
+	text_addf(out, ",\"cat\":\"%s\",\"name\":", category);
+}
+
+static void add_flow(const struct timeline *timeline, const struct timeline_thread *thread,
+		     size_t number, struct text *out)
+{
+	const size_t row = timeline_row_then(timeline, thread->creator_tid, thread->began_ns);
+	const struct timeline_thread *creator =
+		row == SIZE_MAX ? NULL : timeline_thread(timeline, row);
+	if (!creator || !creator->has_stretches)
+		return;
+	chrome_begin_event(creator, "s", thread->began_ns, "creation", out);
+	text_addf(out, "\"creates\",\"id\":%zu}", number);
+	chrome_begin_event(thread, "f", thread->began_ns, "creation", out);
+	text_addf(out, "\"creates\",\"id\":%zu,\"bp\":\"e\"}", number);
+}
+
+static void add_creation(const struct timeline *timeline, const struct timeline_thread *thread,
+			 size_t number, struct text *out)
+{
+	struct text name = {0}, scratch = {0};
+	text_add(&name, "created by ");
+	timeline_add_creator(timeline, thread, &name);
+	chrome_begin_event(thread, "i", thread->began_ns, "creation", out);
+	json_add_name(out, &scratch, text_string(&name));
+	text_addf(out,
+		  ",\"s\":\"t\",\"args\":{\"creator pid\":%" PRId32 ",\"creator tid\":%" PRId32,
+		  thread->creator_pid, thread->creator_tid);
+	if (thread->started_ns) {
+		text_add(out, ",\"first CPU after us\":");
+		chrome_add_us(thread->started_ns - thread->began_ns, out);
+	}
+	text_add(out, "}}");
+	add_flow(timeline, thread, number, out);
+	out->failed |= name.failed || scratch.failed;
+	text_release(&name);
+	text_release(&scratch);
+}
+
+static void add_end(const struct timeline_thread *thread, struct text *out)
+{
+	chrome_begin_event(thread, "i", thread->until_ns, "end", out);
+	text_addf(out,
+		  "\"ended\",\"s\":\"t\",\"args\":{\"preemptions\":%" PRIu64
+		  ",\"migrations\":%" PRIu64 ",\"at least\":%s}}",
+		  thread->nr_preemptions, thread->nr_migrations,
+		  thread->lacks_events ? "true" : "false");
+}
+
+/* Where there were too many they are several, of which the first was then. */
+static void add_mark(const struct timeline_thread *thread, const struct timeline_events *mark,
+		     struct text *out)
+{
+	chrome_begin_event(thread, "i", mark->time_ns, "scheduling", out);
+	text_addf(out,
+		  "\"%s\",\"s\":\"t\",\"args\":{\"preemptions\":%" PRIu64
+		  ",\"migrations\":%" PRIu64,
+		  !mark->nr_migrations	  ? "preempted"
+		  : !mark->nr_preemptions ? "migrated"
+					  : "preempted, migrated",
+		  mark->nr_preemptions, mark->nr_migrations);
+	if (mark->nr_migrations)
+		text_addf(out, ",\"from CPU\":%" PRIu32 ",\"to CPU\":%" PRIu32, mark->from_cpu,
+			  mark->to_cpu);
+	text_add(out, "}}");
+}
+
+int chrome_add_events(const struct export_request *request, const struct timeline *timeline,
+		      struct text *out)
+{
+	int result = 0;
+	for (size_t row = 0; !result && row < timeline_nr_threads(timeline); row++) {
+		const struct timeline_thread *thread = timeline_thread(timeline, row);
+		if (!thread->has_stretches)
+			continue;
+		if (thread->is_created)
+			add_creation(timeline, thread, FIRST_FLOW + row, out);
+		for (size_t i = 0; !result && i < timeline_nr_marks(timeline, row); i++) {
+			const struct timeline_events mark = timeline_mark_at(timeline, row, i);
+			add_mark(thread, &mark, out);
+			result = pieces_offer(request->sink, out);
+		}
+		if (thread->has_ended)
+			add_end(thread, out);
+		if (!result)
+			result = pieces_offer(request->sink, out);
+	}
+	return result;
+}

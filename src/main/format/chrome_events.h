@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CTOP_FORMAT_CHROME_EVENTS_H
+#define CTOP_FORMAT_CHROME_EVENTS_H
+
+/* Events in the rows of threads' states (chrome_states.c): what happened to a thread, from the history's timeline. */
+
+#include <ctop/base/text.h>
+#include <ctop/format/formats.h>
+#include <ctop/history/timeline.h>
+
+/* Rows of states have ids above those of all events: chrome.c. */
+#define CHROME_STATES_FIRST_ID UINT64_C(10000000000)
+
+void chrome_add_us(uint64_t ns, struct text *out);
+/* An event of a thread's row up to its name, which comes next. */
+void chrome_begin_event(const struct timeline_thread *thread, const char *phase, uint64_t ns,
+			const char *category, struct text *out);
+
+/* Who created threads, their ends, where they were preempted and migrated. 0 or -errno. */
+int chrome_add_events(const struct export_request *request, const struct timeline *timeline,
+		      struct text *out);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "timeline_event_facts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ctop/base/text.h>
+#include <ctop/metadata/timeline_facts.h>
+
+#include "rows.h"
+
+enum { ROW_BYTES = 4000, ROWS_MOST = 256, KEY_BYTES = 48 };
+enum { LONGEST_SHIFT = 62 };
+
+static const char *key_of(char key[KEY_BYTES], size_t number)
+{
+	snprintf(key, KEY_BYTES, TIMELINE_FACTS_KEY "events.%zu", number);
+	return key;
+}
+
+/* ---- written ---- */
+
+/* Where it is written; sink NULL: it is only measured. */
+struct writing {
+	const struct timeline *timeline;
+	const struct metadata_sink *sink;
+	struct text row;
+	size_t nr_rows, bytes;
+	bool is_full;
+	int result;
+};
+
+static void end_row(struct writing *writing)
+{
+	char key[KEY_BYTES];
+	if (!writing->row.size)
+		return;
+	writing->bytes += writing->row.size;
+	writing->is_full = writing->bytes > TIMELINE_EVENT_FACTS_BYTES;
+	writing->result = writing->row.failed ? -ENOMEM
+			  : writing->sink     ? writing->sink->add(writing->sink->context,
+								   key_of(key, writing->nr_rows),
+								   text_string(&writing->row))
+					      : 0;
+	writing->nr_rows++;
+	text_clear(&writing->row);
+}
+
+static void add_head(const struct timeline *timeline, const struct timeline_thread *thread,
+		     struct text *row)
+{
+	text_addf(row,
+		  "%" PRId32 " %" PRId32 " %" PRIu64 " %d %" PRId32 " %" PRId32 " %" PRIu64
+		  " %" PRIu64 " %" PRIu64 " %d %d ",
+		  thread->pid, thread->tid, thread->began_ns, thread->is_created,
+		  thread->creator_pid, thread->creator_tid, thread->started_ns,
+		  thread->nr_preemptions, thread->nr_migrations, thread->lacks_events,
+		  __builtin_ctzll(timeline_events_ns(timeline)));
+}
+
+static void add_mark(const struct timeline_events *mark, uint64_t after_ns, struct text *row)
+{
+	text_addf(row, "%" PRIu64 " %" PRIu64 " %" PRIu64 " ", mark->time_ns - after_ns,
+		  mark->nr_preemptions, mark->nr_migrations);
+	if (mark->nr_migrations)
+		text_addf(row, "%" PRIu32 " %" PRIu32 " ", mark->from_cpu, mark->to_cpu);
+}
+
+/* Lines of a thread begin alike, and each has the marks that there is room for. */
+static void add_thread(struct writing *writing, size_t thread)
+{
+	const struct timeline_thread *of = timeline_thread(writing->timeline, thread);
+	const size_t nr = timeline_nr_marks(writing->timeline, thread);
+	size_t mark = 0;
+	do {
+		uint64_t after_ns = of->began_ns;
+		add_head(writing->timeline, of, &writing->row);
+		for (; mark < nr && writing->row.size < ROW_BYTES; mark++) {
+			const struct timeline_events at =
+				timeline_mark_at(writing->timeline, thread, mark);
+			add_mark(&at, after_ns, &writing->row);
+			after_ns = at.time_ns;
+		}
+		text_add(&writing->row, "\n");
+		if (writing->row.size >= ROW_BYTES)
+			end_row(writing);
+	} while (mark < nr && !writing->is_full && !writing->result);
+}
+
+/* What a thread of samples alone did nobody saw. */
+static int encode(const struct timeline *timeline, const struct metadata_sink *sink, bool *is_whole)
+{
+	struct writing writing = {.timeline = timeline, .sink = sink};
+	for (size_t i = 0; i < timeline_nr_threads(timeline); i++) {
+		const struct timeline_thread *thread = timeline_thread(timeline, i);
+		const bool says_something = !thread->lacks_events || thread->is_created ||
+					    timeline_nr_marks(timeline, i);
+		if (writing.result || writing.is_full)
+			break;
+		if (thread->has_stretches && says_something)
+			add_thread(&writing, i);
+	}
+	if (!writing.result)
+		end_row(&writing);
+	*is_whole = !writing.is_full;
+	text_release(&writing.row);
+	return writing.result;
+}
+
+int timeline_event_facts_add(struct timeline *timeline, const struct metadata_sink *sink)
+{
+	bool is_whole;
+	int result = encode(timeline, NULL, &is_whole);
+	/* Of very many threads the heads alone are too much: what the last of these did is not told. */
+	while (!result && !is_whole &&
+	       timeline_events_ns(timeline) < UINT64_C(1) << LONGEST_SHIFT) {
+		timeline_coarsen_events(timeline);
+		result = encode(timeline, NULL, &is_whole);
+	}
+	return result ? result : encode(timeline, sink, &is_whole);
+}
+
+/* ---- read ---- */
+
+static bool take_bool(const char **at, bool *is)
+{
+	uint64_t number;
+	if (!take_number(at, 1, &number))
+		return false;
+	*is = number;
+	return true;
+}
+
+static bool take_head(const char **at, struct timeline_thread *life, uint64_t *shift)
+{
+	return take_id(at, &life->pid) && take_id(at, &life->tid) &&
+	       take_number(at, UINT64_MAX, &life->began_ns) && take_bool(at, &life->is_created) &&
+	       take_id(at, &life->creator_pid) && take_id(at, &life->creator_tid) &&
+	       take_number(at, UINT64_MAX, &life->started_ns) &&
+	       take_number(at, UINT64_MAX, &life->nr_preemptions) &&
+	       take_number(at, UINT64_MAX, &life->nr_migrations) &&
+	       take_bool(at, &life->lacks_events) && take_number(at, LONGEST_SHIFT, shift);
+}
+
+/* Until the end of the line, or what makes no sense. */
+static void read_marks(struct timeline *timeline, size_t row, const char *at)
+{
+	const struct timeline_thread *thread = timeline_thread(timeline, row);
+	struct timeline_events mark = {.time_ns = thread->began_ns};
+	uint64_t after_ns, from_cpu, to_cpu;
+	while (*at && *at != '\n' && take_number(&at, thread->until_ns - mark.time_ns, &after_ns) &&
+	       take_number(&at, UINT16_MAX, &mark.nr_preemptions) &&
+	       take_number(&at, UINT16_MAX, &mark.nr_migrations)) {
+		from_cpu = to_cpu = 0;
+		if (mark.nr_migrations && !(take_number(&at, UINT16_MAX, &from_cpu) &&
+					    take_number(&at, UINT16_MAX, &to_cpu)))
+			return;
+		mark.time_ns += after_ns;
+		mark.from_cpu = (uint32_t)from_cpu;
+		mark.to_cpu = (uint32_t)to_cpu;
+		if (mark.nr_preemptions || mark.nr_migrations)
+			timeline_add_mark(timeline, row, &mark);
+	}
+}
+
+static void read_line(struct timeline *timeline, const char *at)
+{
+	struct timeline_thread life = {0};
+	uint64_t shift;
+	if (!take_head(&at, &life, &shift))
+		return;
+	const size_t row = timeline_find_thread(timeline, life.pid, life.tid, life.began_ns);
+	const struct timeline_thread *thread =
+		row == SIZE_MAX ? NULL : timeline_thread(timeline, row);
+	if (!thread || thread->began_ns != life.began_ns || !thread->has_stretches ||
+	    (life.started_ns &&
+	     (life.started_ns < thread->began_ns || life.started_ns > thread->until_ns)))
+		return;
+	while (timeline_events_ns(timeline) < UINT64_C(1) << shift)
+		timeline_coarsen_events(timeline);
+	timeline_set_life(timeline, row, &life);
+	read_marks(timeline, row, at);
+}
+
+void timeline_event_facts_read(struct history *history)
+{
+	struct timeline *timeline = history_timeline(history);
+	char key[KEY_BYTES];
+	for (size_t i = 0; i < ROWS_MOST; i++) {
+		const char *at = history_info(history, key_of(key, i));
+		if (!at)
+			return;
+		for (; *at; at += strcspn(at, "\n"), at += *at == '\n')
+			read_line(timeline, at);
+	}
+}
