@@ -6,13 +6,17 @@
 Each case is a step, a shell script that the emulated machine runs, and what has to have come of it."""
 
 import collections
+import glob
 import json
 import re
+import subprocess
 import sys
+import tempfile
 import traceback
 
 import machine
 from machine import Skip, check
+from harness import ctop_ok
 
 # What steps share. Limits: the kernel's, samples per second and percent of the time.
 PRELUDE = """
@@ -231,6 +235,33 @@ def stacks_of_threads(result):
 @step("limits 100000 0; start threads_static; record -e cycles -c 100000")
 def stacks_of_a_static_program_with_threads(result):
     check_threads(result)
+
+
+@step("""limits 100000 0
+dd if=/dev/zero of=/dev/null bs=64k count=2000 &
+ctop record -q -e cycles:k -c 1000000 -o x.ctop --stats stats.json -p $!
+grep -E " [tT] (_stext|__arch_clear_user)$" /proc/kallsyms >symbols""")
+def the_kernels_hot_code_is_in_the_recording(result):
+    """Read on this machine: the instructions of the kernel's file, but for the few that it patches."""
+    stats(result)
+    starts = {name: int(address, 16) for address, _, name in (line.split() for line in result.files["symbols"].decode().splitlines())}
+    with tempfile.NamedTemporaryFile(suffix=".ctop") as file:
+        file.write(result.files["x.ctop"])
+        file.flush()
+        listing = ctop_ok("report", "--stdio", "--annotate", "__arch_clear_user", file.name).stdout
+    check("code kept in the recording, read in its memory at" in listing, listing)
+    ours = {int(address, 16): name for address, name in re.findall(r" (ffff[0-9a-f]{12}):[ >]+([a-z.]+)", listing)}
+    image, = glob.glob(f"{machine.SYSROOT}/boot/vmlinuz-*")
+    image_start = starts["_stext"] - 0x10000 # ahead of it lies one segment of 64 KiB (arch/arm64/kernel/vmlinux.lds.S)
+    at = starts["__arch_clear_user"] - image_start
+    text = subprocess.run([f"{machine.TRIPLET}-objdump", "-b", "binary", "-m", "aarch64", "-D", f"--start-address={at}", f"--stop-address={at + 4 * len(ours)}",
+                           image], check=True, capture_output=True, text=True).stdout
+    theirs = {int(address, 16) + image_start: name for address, name in re.findall(r"^ *([0-9a-f]+):\t[0-9a-f]{8} \t([a-z.]+)", text, re.M)}
+    ours = {address: name for address, name in ours.items() if name != ".byte"} # what fills it up
+    check(ours.keys() <= theirs.keys() and len(ours) > 20, f"{listing}\n{text}")
+    # The two have other names for some: mov, movz.
+    alike = sum(name == theirs[address] for address, name in ours.items())
+    check(alike > 0.75 * len(ours), f"{alike} of {len(ours)} are alike\n{listing}\n{text}")
 
 
 @step("start recursion; record", pmu=False)

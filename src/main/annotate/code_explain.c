@@ -16,9 +16,10 @@ static int no_file(const struct code_request *request, int code, struct error *e
 					   "or while the process lives on; without --no-keep-code");
 	}
 	if (kind == MODULE_KERNEL) {
-		error_set(error, code, "recordings have no code of the kernel");
+		error_set(error, code, "the recording has no code of that function of the kernel");
 		return error_remedy(error,
-				    "look at it live, as root: ctop, then a on the function");
+				    "record it as root, where the kernel has /proc/kcore, without "
+				    "--no-keep-code");
 	}
 	error_set(error, code, "nothing is known of the module of that function");
 	return error_remedy(error,

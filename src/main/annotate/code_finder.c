@@ -189,7 +189,7 @@ static void finish(struct code_finder *finder, int error, struct listing *listin
 		code.kept = finder->kept;
 	struct stat status;
 	/* What is said is why there is no file: that can be helped. */
-	if (error && finder->file_error)
+	if (error && error != -ENOSYS && finder->file_error)
 		error = finder->file_error;
 	if (finder->fd >= 0 && fstat(finder->fd, &status) == 0)
 		code.written_ns = (int64_t)status.st_mtim.tv_sec * (int64_t)NS_PER_SECOND +
