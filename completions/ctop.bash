@@ -22,7 +22,7 @@ _ctop()
 	:--comm) ;;
 	:--uid) ;;
 	:--event | :-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
-	:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
+	:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines wakeups' -- "$current")) ;;
 	:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	:--filter) ;;
 	:--count | :-c) ;;
@@ -48,7 +48,7 @@ _ctop()
 	record:--comm) ;;
 	record:--uid) ;;
 	record:--event | record:-e) COMPREPLY=($(compgen -W 'cycles cpu-clock task-clock page-faults context-switches' -- "$current")) ;;
-	record:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
+	record:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines wakeups' -- "$current")) ;;
 	record:--filter) ;;
 	record:--count | record:-c) ;;
 	record:--freq | record:-F) ;;
@@ -68,7 +68,7 @@ _ctop()
 	record:--vmlinux) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--html) COMPREPLY=($(compgen -f -- "$current")) ;;
 	record:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
-	report:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
+	report:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines wakeups' -- "$current")) ;;
 	report:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	report:--memory) ;;
 	report:--jobs | report:-j) ;;
@@ -89,7 +89,7 @@ _ctop()
 	report:--names) COMPREPLY=($(compgen -W 'fit full' -- "$current")) ;;
 	report:--theme) COMPREPLY=($(compgen -W 'auto dark light mono' -- "$current")) ;;
 	report:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
-	export:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
+	export:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines wakeups' -- "$current")) ;;
 	export:--state-frames) COMPREPLY=($(compgen -W 'leaf root none' -- "$current")) ;;
 	export:--memory) ;;
 	export:--jobs | export:-j) ;;
@@ -105,7 +105,7 @@ _ctop()
 	export:--output | export:-o) COMPREPLY=($(compgen -f -- "$current")) ;;
 	export:--group) COMPREPLY=($(compgen -W 'function inline line address module thread process' -- "$current")) ;;
 	export:--stats) COMPREPLY=($(compgen -f -- "$current")) ;;
-	diff:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines' -- "$current")) ;;
+	diff:--time) COMPREPLY=($(compgen -W 'cpu wait wall goroutines wakeups' -- "$current")) ;;
 	diff:--memory) ;;
 	diff:--jobs | diff:-j) ;;
 	diff:--pid) ;;

@@ -115,18 +115,21 @@ def who_wakes_a_thread():
         window.press("6")
         window.wait_for("blocked", "sleeper")
 
+        def pane(screen):
+            return " ".join(line.rpartition("│")[2].strip() for line in screen.splitlines())
+
         def is_woken(name, waker):
             """Its row is gone to once more where another one's says that name, too."""
             window.press("/", *name, "Enter")
             of_it = re.compile(rf"\d+ {name} .*woken by .*?{waker}")
-            window.wait_until(lambda screen: of_it.search(" ".join(line.rpartition("│")[2].strip() for line in screen.splitlines())) or window.press("n"),
-                              f"who wakes {name}")
+            window.wait_until(lambda screen: of_it.search(pane(screen)) or window.press("n"), f"who wakes {name}")
 
         window.press("i")
         if "preempted, not from waking on" in window.wait_for("run-queue").replace("\n", " "):
             raise Skip("no records of each waking here")
         window.press("i")
         is_woken("blocked", r"\d+ holder \d+%")
+        window.wait_until(lambda screen: re.search(r"LONG WAITS ENDED BY.*\[woken by holder\] in \S+ < .*holder", pane(screen)), "where that was")
         is_woken("sleeper", r"(an interrupt|unknown) \d+%")
         window.press("q")
         window.wait_for_prompt()

@@ -176,12 +176,14 @@ const char *history_event_asked(const struct history *history, size_t event);
 /* Of the two the one that was used; the other is 0. */
 uint64_t history_event_period(const struct history *history, size_t event);
 uint64_t history_event_frequency_hz(const struct history *history, size_t event);
-/* Of threads that wait, not of what is sampled: its weights are ns. The last one, if there is one. */
+/* Of threads that wait, not of what is sampled: its weights are ns. Behind all that is sampled. */
 bool history_is_wait(const struct history *history, uint32_t event);
-/* ... of goroutines that are parked. */
-bool history_is_goroutine_wait(const struct history *history, uint32_t event);
+/* The event of that time, which has one of its own. */
+bool history_is_of_time(const struct history *history, uint32_t event, enum time_shown time);
 /* Whether there is such an event. */
-bool history_has_goroutines(const struct history *history);
+bool history_has_time(const struct history *history, enum time_shown time);
+/* One whose time is_apart. Behind the event of waits. */
+bool history_is_apart(const struct history *history, uint32_t event);
 /* What weights of its samples count. */
 enum weight_unit history_event_unit(const struct history *history, size_t event);
 uint64_t history_event_samples(const struct history *history, size_t event); /* before the filter */

@@ -178,6 +178,14 @@ bool sampler_wakings_cover(const struct sampler *sampler, int32_t tid);
 uint64_t sampler_wakings_lost(const struct sampler *sampler);
 /* No more of them are written from now on. */
 void sampler_end_wakings(struct sampler *sampler);
+/* So many threads can be told from others. */
+enum { SAMPLER_COPIED_MOST = 15 };
+/*
+ * Of wakings of these threads (put into order; NULL: all that are followed) by threads that are followed, one more RECORD_WAKING each, before
+ * the plain one, whose sample has registers and stack of who wakes. In the place of those asked for before. 0 or -errno: there are none.
+ */
+int sampler_copy_wakings(struct sampler *sampler, int32_t *tids, size_t nr);
+void sampler_end_waking_copies(struct sampler *sampler);
 
 /*
  * Beside them, too, RECORD_SWITCHED_OUT: of each so many waits of these threads one is sampled as it begins, by sched:sched_switch on all CPUs, with the user's registers

@@ -78,6 +78,9 @@ bool process_doubtful(const struct process *process);
 /* When it started, by CLOCK_MONOTONIC, as somebody knew; 0: nobody has said so. */
 uint64_t process_start(const struct process *process);
 void process_set_start(struct process *process, uint64_t started_ns);
+/* When it executed another program last; 0: nobody has said so. */
+uint64_t process_exec_ns(const struct process *process);
+void process_set_exec(struct process *process, uint64_t exec_ns);
 uint64_t process_generation(const struct process *process);
 /*
  * Changes with every exec, and when a pid is reused (0 until anything executed or ended): an old answer to

@@ -327,6 +327,20 @@ int selection_tasks(struct selection *selection, enum selection_tasks_of which, 
 int selection_hot_stack(const struct selection *selection, const struct selection_task *task,
 			struct selection_nodes *stack);
 
+/*
+ * By whom its waits were ended, by the event of wakeups, whatever the filter: those that ended most first, at most so many; where each did
+ * most of that. *nr: how many. 0 or -ENOMEM.
+ */
+enum { SELECTION_WAKER_CALLERS = 4 };
+struct selection_waker {
+	struct function_id waker;			     /* "[woken by NAME]" */
+	uint64_t weight, all_weight;			     /* all_weight: of all its wakers */
+	struct function_id callers[SELECTION_WAKER_CALLERS]; /* of that, the innermost first */
+	size_t nr_callers;
+};
+int selection_wakers(const struct selection *selection, const struct selection_task *task,
+		     uint32_t event, struct selection_waker *wakers, size_t most, size_t *nr);
+
 /* ---- system calls ---- */
 
 enum { SELECTION_CALLERS_MAX = 4 };

@@ -64,8 +64,8 @@ struct model {
 	size_t nr_zooms;
 	const char *first_event;   /* to be shown as soon as it is known; NULL: as it is */
 	uint32_t event, nr_events; /* samples of different events do not add up: one is shown */
-	uint32_t wait_event;	   /* whose samples are of waits; UINT32_MAX: there is none */
-	uint32_t goroutine_event;  /* the same of goroutines that are parked */
+	uint32_t time_events
+		[NR_TIMES_SHOWN]; /* of times that have one of their own; UINT32_MAX: there is none */
 	enum time_shown time;
 
 	/* how things are shown */

@@ -118,6 +118,9 @@ struct session_stats {
 	uint64_t wakings_untold;  /* waits that ended without such a record */
 	/* Waits that were sampled as they began; such samples that were lost; each how many waits one is of, at last, 0: none are sampled. */
 	uint64_t switch_outs, switch_outs_lost, switch_out_period;
+	/* Of wakeups: long waits that the target's threads ended, whose stacks were not copied; ns that the collector had no room for. */
+	uint64_t wakeups_unseen, wakeups_untold_ns;
+	uint64_t wakeups_given_up; /* 1: copies cost too much, and there are none any more */
 	/* Why goroutines are not shown, by enum goroutine_refusal; those that were too many, and too many to be told one by one. */
 	uint64_t goroutines_refusal, goroutines_left_out, goroutines_joined;
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */

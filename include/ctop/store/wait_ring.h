@@ -9,6 +9,7 @@
  *
  *     STACK  pid, tid, kind, registers, copy    where the thread was seen waiting, or was when it began to wait
  *     TIME   pid, tid, ns, place                so long it waited, and where
+ *     WAKEUP pid, tid, ns, registers, copy      so long it had waited when it was woken, and where its waker was
  *
  * Records of a parked goroutine have a tid that is none (goroutine_of_tid()), by which it is shown: several may have the same.
  */
@@ -23,7 +24,7 @@
 #include <ctop/kernel/record.h>
 #include <ctop/wait_kind.h>
 
-enum wait_record_type { WAIT_RECORD_STACK = 0x1000, WAIT_RECORD_TIME };
+enum wait_record_type { WAIT_RECORD_STACK = 0x1000, WAIT_RECORD_TIME, WAIT_RECORD_WAKEUP };
 
 enum wait_place {
 	WAIT_AT_LAST,	/* at the thread's last STACK */
@@ -41,17 +42,20 @@ struct wait_record {
 	uint32_t place; /* enum wait_place; STACK: the last one, or in place of the one before */
 	uint32_t again; /* STACK: 1: of the same wait as the last one, which it replaces */
 	uint32_t reserved;
-	uint64_t ns, until_ns; /* TIME: so long, up to then, which may be before time_ns */
+	int32_t waker_pid,
+		waker_tid; /* WAKEUP: 0: it is none of the target's threads, and has no registers */
+	uint64_t ns, until_ns; /* TIME, WAKEUP: so long, up to then, which may be before time_ns */
 	char name
-		[16]; /* TIME: the thread's; the collector does not know it of one that has ended. "": nor does main */
-	uint64_t sp, pc; /* STACK; 0: nobody may see them, or it has none */
+		[16]; /* TIME, WAKEUP: the thread's; the collector does not know it of one that has ended. "": nor does main */
+	uint64_t sp, pc; /* STACK, WAKEUP; 0: nobody may see them, or it has none */
 	uint64_t
 		goroutine; /* the number of its descriptor, + 1, which dead ones leave to others; 0: it is a thread's */
-	char reason[32]; /* STACK, of a goroutine: what it waits for, in Go's words */
+	char reason
+		[32]; /* STACK, of a goroutine: what it waits for, in Go's words; WAKEUP: "woken by NAME" */
 	uint64_t
-		stack_bytes; /* STACK: of the copy from sp on that follows, padded to whole words */
+		stack_bytes; /* STACK, WAKEUP: of the copy from sp on that follows, padded to whole words */
 	uint64_t
-		regs_mask; /* STACK: registers that are known beside sp and pc; a look knows none */
+		regs_mask; /* the same: registers that are known beside sp and pc; a look knows none */
 	uint64_t regs
 		[RECORD_MAX_REGS]; /* by perf's number; in the ring there are those of the mask alone */
 };
@@ -77,7 +81,7 @@ bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes);
 bool wait_ring_put(struct wait_ring *ring, const struct wait_record *record, const void *stack);
 
 /*
- * Registers and copy of a sample of the kernel's into a STACK: *stack is inside of the sample, and cut to what fits in. False: the sample has no registers of a
+ * Registers and copy of a sample of the kernel's into a STACK or WAKEUP: *stack is inside of the sample, and cut to what fits in. False: the sample has no registers of a
  * 64-bit program.
  */
 bool wait_record_take_sample(struct wait_record *record, const struct record_sample *sample,

@@ -81,6 +81,8 @@ static int follow_comm(struct collector *collector, const struct record *record)
 	int result = process_table_comm(collector->following.processes, record->pid, record->tid,
 					record->comm.name, record->comm.exec);
 	struct process *process = process_table_find(collector->following.processes, record->pid);
+	if (process && record->comm.exec)
+		process_set_exec(process, record->time_ns);
 	/* A command of ours is known from its exec on, and nobody asks when it started. */
 	if (process && record->pid == config->watched_pid && !process_start(process))
 		process_set_start(process, config->watched_started_ns);

@@ -29,7 +29,10 @@ int modules_init(struct modules *modules)
 	modules->kernel = add_made_up(modules, MODULE_KERNEL, "[kernel]");
 	modules->switched = add_made_up(modules, MODULE_NONE, "[switched]");
 	modules->run_queue = add_made_up(modules, MODULE_NONE, WAIT_FRAME_FOR_CPU);
-	bool are_there = modules->kernel && modules->switched && modules->run_queue;
+	modules->unseen_stack = add_made_up(modules, MODULE_NONE, "[stack not seen]");
+	modules->another_waker = add_made_up(modules, MODULE_NONE, "[woken by another]");
+	bool are_there = modules->kernel && modules->switched && modules->run_queue &&
+			 modules->unseen_stack && modules->another_waker;
 	for (int kind = 0; kind < NR_WAIT_KINDS; kind++) {
 		modules->waits[kind] =
 			add_made_up(modules, MODULE_NONE, wait_kind_frame((enum wait_kind)kind));
@@ -38,7 +41,7 @@ int modules_init(struct modules *modules)
 	return are_there ? 0 : -ENOMEM;
 }
 
-struct module *modules_of_reason(struct modules *modules, const char *reason)
+struct module *modules_of_reason(struct modules *modules, const char *reason, struct module *others)
 {
 	struct parked_module *parked = modules->parked;
 	char name[sizeof(parked->name)];
@@ -47,7 +50,7 @@ struct module *modules_of_reason(struct modules *modules, const char *reason)
 		if (!strcmp(parked->name, name))
 			return parked->module;
 	if (modules->nr_parked >= MODULES_PARKED_MOST)
-		return modules->waits[WAIT_OTHER];
+		return others;
 	memcpy(parked->name, name, sizeof(name));
 	parked->module = add_made_up(modules, MODULE_NONE, parked->name);
 	modules->nr_parked += parked->module != NULL;

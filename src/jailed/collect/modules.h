@@ -56,18 +56,21 @@ struct modules {
 	struct module *
 		switched; /* no module: frames that stand for what is not known of a switch of stacks */
 	struct module *waits[NR_WAIT_KINDS], *run_queue; /* likewise: for what a thread waits for */
+	/* Likewise: for the callers of a waker whose stack is not there, and for wakers of too many different names. */
+	struct module *unseen_stack, *another_waker;
 	struct parked_module {
 		struct module *module;
 		char name[40];
-	} parked[MODULES_PARKED_MOST]; /* and for what goroutines do, as it comes */
+	} parked[MODULES_PARKED_MOST]; /* and for what goroutines do, and who wakes, as it comes */
 	size_t nr_parked;
 };
 
 int modules_init(struct modules *modules); /* 0 or -ENOMEM */
 void modules_release(struct modules *modules);
 
-/* What a goroutine waits for, in Go's words: "[chan receive]"; of too many different ones just "[wait]". NULL: out of memory. */
-struct module *modules_of_reason(struct modules *modules, const char *reason);
+/* What a goroutine waits for, in Go's words: "[chan receive]", "[woken by main]"; of too many different ones `others`. NULL: out of memory. */
+struct module *modules_of_reason(struct modules *modules, const char *reason,
+				 struct module *others);
 
 /* Closes all files, which are asked for again where they are needed; modules stay. */
 void modules_forget_files(struct modules *modules);

@@ -50,25 +50,18 @@ int waits_add_event(struct collector *collector)
 	return result ? result : tables_add_event(output->writer, &row, &id);
 }
 
-/*
- * There is no event of goroutines before there is one of them: most programs have none. A predecessor may have added it.
- */
-static int add_goroutine_event(struct collector *collector)
+/* A predecessor may have added it, too: by their names they are one. */
+static int add_late_event(struct output *output, const char *name, struct late_event *event)
 {
-	struct waits *waits = &collector->waits;
-	struct output *output = &collector->output;
-	const uint32_t row_of_waits = (uint32_t)collector->events.named.nr + 1;
 	struct event_row row = {.weight_unit = WEIGHT_NS};
-	if (waits->event_epoch == output->epoch)
+	if (event->epoch == output->epoch)
 		return 0;
-	int result = tables_add_string(output->writer, GOROUTINE_EVENT, strlen(GOROUTINE_EVENT),
-				       &row.name);
+	int result = tables_add_string(output->writer, name, strlen(name), &row.name);
 	row.asked = row.name;
-	waits->goroutine_event = row_of_waits + 1;
-	if (!result && tables_nr_rows(output->writer, TABLE_EVENTS) <= waits->goroutine_event)
-		result = tables_add_event(output->writer, &row, &waits->goroutine_event);
 	if (!result)
-		waits->event_epoch = output->epoch;
+		result = tables_add_event(output->writer, &row, &event->row);
+	if (!result)
+		event->epoch = output->epoch;
 	return result;
 }
 
@@ -124,14 +117,21 @@ static int make_plain(struct collector *collector, const struct wait_record *wai
 	return result ? result : output_add_frame(&collector->output, kind, 0, &sample->leaf);
 }
 
-static int unwind(struct collector *collector, const struct wait_record *wait, const uint8_t *bytes,
-		  bool patient, struct sample *sample)
+/* A frame below the only one. */
+static int add_caller(struct output *output, struct module *module, struct sample *sample)
+{
+	const struct node_id root = {0};
+	struct frame_id frame;
+	const int result = output_add_frame(output, module, 0, &frame);
+	return result ? result
+		      : tables_add_node(output->writer, root, frame, FRAME_KERNEL, &sample->node);
+}
+
+static int unwind(struct collector *collector, const struct wait_record *wait, struct module *kind,
+		  const uint8_t *bytes, bool patient, struct sample *sample)
 {
 	struct stack_gap gap = {0};
 	int result;
-	struct modules *modules = &collector->unwinding.modules;
-	struct module *kind = wait->goroutine ? modules_of_reason(modules, wait->reason)
-					      : modules->waits[wait->kind];
 	if (!kind)
 		return -ENOMEM;
 	if (!wait->pc)
@@ -150,7 +150,11 @@ static int take_stack(struct collector *collector, const struct wait_record *wai
 		      const uint8_t *bytes, bool patient)
 {
 	struct placed_wait now = {.epoch = collector->output.epoch};
-	const int result = unwind(collector, wait, bytes, patient, &now.sample);
+	struct modules *modules = &collector->unwinding.modules;
+	struct module *kind = wait->goroutine ? modules_of_reason(modules, wait->reason,
+								  modules->waits[WAIT_OTHER])
+					      : modules->waits[wait->kind];
+	const int result = unwind(collector, wait, kind, bytes, patient, &now.sample);
 	if (result)
 		return result;
 	struct wait_stack *stack = find_or_add(&collector->waits, wait);
@@ -176,6 +180,16 @@ static const struct sample *place_of(const struct collector *collector,
 	return placed->epoch == collector->output.epoch ? &placed->sample : NULL;
 }
 
+static void add_sample(struct output *output, const struct wait_record *wait, struct sample *sample,
+		       uint32_t event)
+{
+	sample->time_ns = wait->until_ns;
+	sample->weight = wait->ns;
+	sample->event = (uint8_t)event;
+	tables_add_sample(output->writer, sample);
+	output->counts.drained++;
+}
+
 static int add_time(struct collector *collector, const struct wait_record *wait)
 {
 	const struct modules *modules = &collector->unwinding.modules;
@@ -183,7 +197,10 @@ static int add_time(struct collector *collector, const struct wait_record *wait)
 	struct sample sample;
 	if (!wait->ns)
 		return 0;
-	int result = wait->goroutine ? add_goroutine_event(collector) : 0;
+	struct late_event *goroutines = &collector->waits.goroutines;
+	int result = wait->goroutine
+			     ? add_late_event(&collector->output, GOROUTINE_EVENT, goroutines)
+			     : 0;
 	if (result)
 		return result;
 	if (place)
@@ -195,14 +212,49 @@ static int add_time(struct collector *collector, const struct wait_record *wait)
 				    &sample);
 	if (result)
 		return result;
-	sample.time_ns = wait->until_ns;
-	sample.weight = wait->ns;
-	sample.event = (uint8_t)(wait->goroutine ? collector->waits.goroutine_event
-						 : collector->events.named.nr +
-							   1); /* row 0 of the table is none */
-	tables_add_sample(collector->output.writer, &sample);
-	collector->output.counts.drained++;
+	/* Row 0 of the table is none. */
+	add_sample(&collector->output, wait, &sample,
+		   wait->goroutine ? goroutines->row : (uint32_t)collector->events.named.nr + 1);
 	return 0;
+}
+
+/* Whose pid it was when somebody was woken another may have now, and another program is run: these maps say nothing of that stack. */
+static bool is_same_program(const struct collector *collector, const struct wait_record *wakeup)
+{
+	const struct process *process =
+		process_table_find(collector->following.processes, wakeup->waker_pid);
+	return process && process_start(process) <= wakeup->until_ns &&
+	       process_exec_ns(process) < wakeup->until_ns;
+}
+
+/* The stack is the waker's, the task who was woken. */
+static int add_wakeup(struct collector *collector, const struct wait_record *wakeup,
+		      const uint8_t *bytes, bool patient)
+{
+	struct output *output = &collector->output;
+	struct modules *modules = &collector->unwinding.modules;
+	struct module *waker = modules_of_reason(modules, wakeup->reason, modules->another_waker);
+	struct sample sample;
+	int result = add_late_event(output, WAKEUP_EVENT, &collector->waits.wakeups);
+	if (result || !waker)
+		return result ? result : -ENOMEM;
+	if (wakeup->waker_pid && wakeup->pc && is_same_program(collector, wakeup)) {
+		struct wait_record of_waker = *wakeup;
+		of_waker.pid = wakeup->waker_pid;
+		of_waker.tid = wakeup->waker_tid;
+		of_waker.time_ns = wakeup->until_ns;
+		result = unwind(collector, &of_waker, waker, bytes, patient, &sample);
+		if (!result)
+			result = task_rows_add(collector, wakeup->pid, wakeup->tid, wakeup->name,
+					       &sample.task);
+	} else {
+		result = make_plain(collector, wakeup, waker, &sample);
+		if (!result && wakeup->waker_pid)
+			result = add_caller(output, modules->unseen_stack, &sample);
+	}
+	if (!result)
+		add_sample(output, wakeup, &sample, collector->waits.wakeups.row);
+	return result;
 }
 
 int waits_take(struct collector *collector, const void *bytes, size_t size, bool patient)
@@ -214,6 +266,12 @@ int waits_take(struct collector *collector, const void *bytes, size_t size, bool
 		collector->output.counts.damaged++;
 		return 0;
 	}
-	return wait.header.type == WAIT_RECORD_STACK ? take_stack(collector, &wait, stack, patient)
-						     : add_time(collector, &wait);
+	switch (wait.header.type) {
+	case WAIT_RECORD_STACK:
+		return take_stack(collector, &wait, stack, patient);
+	case WAIT_RECORD_TIME:
+		return add_time(collector, &wait);
+	default:
+		return add_wakeup(collector, &wait, stack, patient);
+	}
 }

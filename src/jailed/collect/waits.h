@@ -3,8 +3,8 @@
 #define CTOP_COLLECT_WAITS_H
 
 /*
- * Where threads and goroutines wait, as main has seen it (store/wait_ring.h), and for how long: samples of an event of their own each, in
- * ns.
+ * Where threads and goroutines wait, as main has seen it (store/wait_ring.h), and for how long, and where those were who ended long waits: samples
+ * of an event of their own each, in ns.
  */
 
 #include <stdbool.h>
@@ -20,6 +20,11 @@ struct modules;
 struct perf_event_header;
 struct wait_stack;
 
+/* An event that is there from its first sample on: most programs have none of it. */
+struct late_event {
+	uint32_t row, epoch; /* in which tables; 0: in none yet */
+};
+
 struct waits {
 	/* Of each thread and goroutine the stack that it was seen with last. */
 	struct {
@@ -27,7 +32,7 @@ struct waits {
 		size_t nr, capacity;
 	} stacks;
 	struct index by_task;
-	uint32_t goroutine_event, event_epoch; /* the row of goroutines' event, in which tables */
+	struct late_event goroutines, wakeups;
 };
 
 void waits_release(struct waits *waits);

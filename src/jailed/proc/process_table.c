@@ -40,6 +40,7 @@ struct process {
 	uint32_t nr_execs; /* seen of this process */
 	uint64_t generation;
 	uint64_t started_ns; /* 0: not known */
+	uint64_t exec_ns;    /* of its last exec; 0: none was seen */
 	bool doubtful;
 	bool may_be_in_exec;
 	int32_t same_image; /* while doubtful: whose maps are its own; 0: nobody's known */
@@ -219,6 +220,16 @@ uint64_t process_generation(const struct process *process)
 uint32_t process_exec_count(const struct process *process)
 {
 	return process->exec_count;
+}
+
+uint64_t process_exec_ns(const struct process *process)
+{
+	return process->exec_ns;
+}
+
+void process_set_exec(struct process *process, uint64_t exec_ns)
+{
+	process->exec_ns = exec_ns;
 }
 
 bool process_may_be_in_exec(const struct process *process)

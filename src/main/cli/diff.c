@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/cli/commands.h>
-#include <ctop/goroutine.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,9 +99,8 @@ static int refuse_event(const struct diff *diff, const struct history *history, 
 static int choose_event(struct diff *diff, const struct history *history, const char *file,
 			size_t *event)
 {
-	const char *asked = diff->options->time == TIME_SHOWN_WAIT	   ? WAIT_EVENT
-			    : diff->options->time == TIME_SHOWN_GOROUTINES ? GOROUTINE_EVENT
-									   : diff->options->event;
+	const char *of_time = time_shown_event(diff->options->time);
+	const char *asked = of_time ? of_time : diff->options->event;
 	const char *wanted = diff->event ? diff->event : asked;
 	*event = wanted ? find_event(history, wanted) : first_sampled(history);
 	if (*event == SIZE_MAX || !history_event_samples(history, *event))
@@ -496,10 +494,9 @@ int command_diff(const struct options *options, struct error *error)
 							 : PER_EVENT,
 	};
 	/* Nothing else is read then. */
-	if (diff.divisor == PER_EVENT &&
-	    (options->time == TIME_SHOWN_WAIT || options->time == TIME_SHOWN_GOROUTINES)) {
-		error_usage(error, "--time %s is not divided by %s",
-			    options->time == TIME_SHOWN_WAIT ? "wait" : "goroutines", per);
+	if (diff.divisor == PER_EVENT && time_shown_event(options->time)) {
+		error_usage(error, "--time %s is not divided by %s", time_shown_name(options->time),
+			    per);
 		return error_remedy(error, "use --per run or --per second");
 	}
 	diff.compare = compare_new(diff.divisor == PER_TOTAL);

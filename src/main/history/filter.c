@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <ctop/goroutine.h>
-
 #include "internal.h"
 
 void history_set_filter(struct history *history, const struct history_filter *filter)
@@ -42,41 +40,48 @@ bool history_is_wait(const struct history *history, uint32_t number)
 	return !strcmp(history->events.items[number].name, WAIT_EVENT);
 }
 
-bool history_is_goroutine_wait(const struct history *history, uint32_t number)
+bool history_is_of_time(const struct history *history, uint32_t number, enum time_shown time)
 {
-	return !strcmp(history->events.items[number].name, GOROUTINE_EVENT);
+	const char *event = time_shown_event(time);
+	return event && !strcmp(history->events.items[number].name, event);
 }
 
-bool history_has_goroutines(const struct history *history)
+bool history_has_time(const struct history *history, enum time_shown time)
 {
 	for (uint32_t i = 0; i < history->events.nr; i++)
-		if (history_is_goroutine_wait(history, i))
+		if (history_is_of_time(history, i, time))
 			return true;
 	return false;
+}
+
+bool history_is_apart(const struct history *history, uint32_t number)
+{
+	return history_is_of_time(history, number, TIME_SHOWN_GOROUTINES) ||
+	       history_is_of_time(history, number, TIME_SHOWN_WAKEUPS);
 }
 
 /* Of those that are no sampled events. */
 static bool is_time_shown(const struct history *history, uint32_t number)
 {
-	const bool is_of_goroutines = history->filter.time == TIME_SHOWN_GOROUTINES;
-	return history->filter.time &&
-	       is_of_goroutines == history_is_goroutine_wait(history, number);
+	const enum time_shown time = history->filter.time;
+	return time_is_apart(time) ? history_is_of_time(history, number, time)
+				   : time && history_is_wait(history, number);
 }
 
-static bool is_made_of_looks(const struct history *history, uint32_t number)
+static bool is_not_sampled(const struct history *history, uint32_t number)
 {
-	return history_is_wait(history, number) || history_is_goroutine_wait(history, number);
+	return history_is_wait(history, number) || history_is_apart(history, number);
 }
 
 bool history_counts_event(const struct history *history, uint32_t number)
 {
 	const struct history_filter *filter = &history->filter;
 	const struct event *event = &history->events.items[number];
-	if (is_made_of_looks(history, number))
+	if (is_not_sampled(history, number))
 		return is_time_shown(history, number) ||
 		       (!filter->time && filter->event && !strcmp(event->name, filter->event)) ||
 		       (!filter->time && !filter->event && !filter->first_event);
-	if (filter->time == TIME_SHOWN_WAIT || filter->time == TIME_SHOWN_GOROUTINES)
+	if (filter->time == TIME_SHOWN_WAIT || time_is_apart(filter->time))
 		return false;
 	return (!filter->event || strcmp(event->name, filter->event) == 0 ||
 		strcmp(event->asked, filter->event) == 0) &&
@@ -87,8 +92,7 @@ bool history_counts_event(const struct history *history, uint32_t number)
 static int32_t cpu_of(const struct history *history, const struct sample *sample,
 		      const struct counted_stack *stack)
 {
-	return history->filter.nr_cpus && is_made_of_looks(history, stack->event) ? -1
-										  : sample->cpu;
+	return history->filter.nr_cpus && is_not_sampled(history, stack->event) ? -1 : sample->cpu;
 }
 
 bool history_passes(const struct history *history, const struct sample *sample,

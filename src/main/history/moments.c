@@ -111,7 +111,7 @@ static int tell_timeline(struct history *history, const struct sample *sample, u
 		.stack = row,
 		.state = THREAD_COMPUTES,
 	};
-	if (stack->task < NR_FIXED || history_is_goroutine_wait(history, stack->event))
+	if (stack->task < NR_FIXED || history_is_apart(history, stack->event))
 		return 0;
 	if (history_is_wait(history, stack->event))
 		set_wait(history, stack, &mark);

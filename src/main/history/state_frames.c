@@ -2,12 +2,12 @@
 /* Where in a stack it stands what a thread waits for: --state-frames. */
 #include "internal.h"
 
-/* Only waits have frames of no module with a name at their innermost end. */
+/* Only waits, and what ended them, have frames of no module with a name at their innermost end. */
 static bool is_state(const struct history *history, const struct counted_stack *stack)
 {
 	const struct named_frame *leaf = &history->frames.items[stack->leaf];
 	return (history_is_wait(history, stack->event) ||
-		history_is_goroutine_wait(history, stack->event)) &&
+		history_is_apart(history, stack->event)) &&
 	       history->modules.items[leaf->module].kind == MODULE_NONE && leaf->name;
 }
 

@@ -251,12 +251,11 @@ int parse_group(const char *text, enum grouping *grouping, struct error *error)
 
 int parse_time(const char *text, enum time_shown *time, struct error *error)
 {
-	static const char *const words[NR_TIMES_SHOWN] = {"cpu", "wait", "wall", "goroutines"};
-	*time = (enum time_shown)find_word(words, NR_TIMES_SHOWN, text);
-	if (*time < NR_TIMES_SHOWN)
-		return 0;
+	for (*time = 0; *time < NR_TIMES_SHOWN; ++*time)
+		if (!strcmp(time_shown_name(*time), text))
+			return 0;
 	error_usage(error, "invalid time '%s'", text);
-	return error_remedy(error, "use cpu, wait, wall or goroutines");
+	return error_remedy(error, "use cpu, wait, wall, goroutines or wakeups");
 }
 
 int parse_state_frames(const char *text, enum state_frames *state_frames, struct error *error)

@@ -366,10 +366,9 @@ static int finish_reading(const struct parse *parse)
 		error_usage(parse->error, "--kernel and --user are mutually exclusive");
 		return error_remedy(parse->error, "leave out both to see everything");
 	}
-	if ((options->time == TIME_SHOWN_WAIT || options->time == TIME_SHOWN_GOROUTINES) &&
-	    options->event) {
+	if (time_shown_event(options->time) && options->event) {
 		error_usage(parse->error, "--time %s and --event are mutually exclusive",
-			    options->time == TIME_SHOWN_WAIT ? "wait" : "goroutines");
+			    time_shown_name(options->time));
 		return error_remedy(parse->error, "leave out one of them");
 	}
 	if (options->to_seconds > 0 && options->from_seconds >= options->to_seconds) {

@@ -57,7 +57,7 @@ const struct option_row option_rows[] = {
 	 "See Events above.\nOnly cycles has a stand-in, cpu-clock, where the machine has no "
 	 "counters; any other event that cannot be opened is an error."},
 	{OPTION_TIME, GROUP_SAMPLING, SAMPLERS | FILTERED, 0, "time", "TIME", COMPLETE_WORDS,
-	 TIME_SHOWN_WORDS, "cpu (default), wait, wall: both; goroutines",
+	 TIME_SHOWN_WORDS, "cpu (default), wait, wall, goroutines, wakeups",
 	 "Waiting is shown where it is spent: threads that wait are looked at, without stopping "
 	 "them, and their stacks have all the time that they waited there, what for as the "
 	 "innermost frame: \\fB[lock]\\fR, \\fB[io]\\fR, \\fB[poll]\\fR, \\fB[sleep]\\fR, "
@@ -72,7 +72,11 @@ const struct option_row option_rows[] = {
 	 "Goroutines that are parked are on no thread: \\fBgoroutines\\fR "
 	 "shows what they wait for, where and how long, by looks at their descriptors about each "
 	 "100 ms, of programs that Go has linked with symbols. It is a sum of its own, recorded "
-	 "with any of the three. Whoever may trace a process may see where it waits."},
+	 "with any of the three. \\fBwakeups\\fR shows who ended waits of 1 ms and more, where the "
+	 "kernel lets ctop see that: each has the thread that was woken, how long it had waited, "
+	 "and the stack of whoever woke it, \\fB[woken by NAME]\\fR as its innermost frame. It is "
+	 "a "
+	 "sum of its own, too. Whoever may trace a process may see where it waits."},
 	{OPTION_STATE_FRAMES, GROUP_OUTPUT, LIVE | READERS, 0, "state-frames", "WHERE",
 	 COMPLETE_WORDS, STATE_FRAMES_WORDS, "of waits, what for: leaf (default), root, none",
 	 "With \\fBroot\\fR all that waits for a lock is below one \\fB[lock]\\fR; with "

@@ -197,6 +197,7 @@ void sampler_free(struct sampler *sampler)
 	sideband_close(sampler);
 	switches_close(sampler);
 	side_rings_close(&sampler->wakings.traced.rings);
+	side_rings_close(&sampler->wakings.copies.rings);
 	side_rings_close(&sampler->switch_outs.traced.rings);
 	rings_close(sampler);
 	family_release(&sampler->family);

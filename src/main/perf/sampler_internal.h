@@ -14,6 +14,7 @@
 #include <ctop/base/index.h>
 #include <ctop/kernel/ring.h>
 #include <ctop/perf/machine.h>
+#include <ctop/base/text.h>
 #include <ctop/perf/permission.h>
 #include <ctop/perf/sampler.h>
 
@@ -84,7 +85,8 @@ struct traced {
 /* wakings.c */
 struct wakings {
 	struct traced traced;
-	uint32_t pid_offset; /* of whom is woken, in what the tracepoint writes */
+	struct traced copies; /* of some of them once more, with registers and stack of who wakes */
+	uint32_t pid_offset;  /* of whom is woken, in what the tracepoint writes */
 };
 
 /* switch_outs.c: samples, each of so many. */
@@ -310,8 +312,8 @@ void switches_close(struct sampler *sampler);
 
 /* A record of its rings. False: it is no waking. */
 bool wakings_parse(const struct sampler *sampler, const struct perf_event_header *header,
-		   struct record *record);
-extern const struct record_format wakings_format;
+		   const struct record_format *format, struct record *record);
+extern const struct record_format wakings_format, waking_copies_format;
 
 /* ---- switch_outs.c ---- */
 
@@ -329,9 +331,11 @@ struct traced_field {
 	const char *tid;
 	const char *condition; /* ahead of the threads', with its "&&"; "": none */
 };
-/* As sampler_follow_wakings(), of an attr with what is sampled. */
+/* As sampler_follow_wakings(), of an attr with what is sampled. threads NULL: those of traced->ranges. */
 int traced_follow(struct sampler *sampler, struct traced *traced, struct perf_event_attr attr,
 		  const struct traced_field *field, const struct sampler_threads *threads);
+/* That the field is one of these threads, in parentheses. */
+void traced_add_condition(struct text *text, const struct traced *traced, const char *field);
 bool traced_covers(const struct traced *traced, int32_t tid);
 /* No more comes. */
 void traced_end(struct traced *traced);

@@ -85,27 +85,33 @@ size_t sampler_nr_switches(const struct sampler *sampler)
 size_t sampler_nr_switch_fds(const struct sampler *sampler)
 {
 	return sampler->switches.nr + sampler->wakings.traced.rings.nr +
-	       sampler->switch_outs.traced.rings.nr;
+	       sampler->wakings.copies.rings.nr + sampler->switch_outs.traced.rings.nr;
 }
 
-/* Of all rings: those of switches, of wakings, of samples. */
+/* Of all rings, one kind behind the other: the one of that number, and what is in it. */
+static struct side_ring *find_ring(const struct sampler *sampler, size_t i,
+				   const struct record_format **of)
+{
+	const struct {
+		const struct side_rings *rings;
+		const struct record_format *format;
+	} all[] = {
+		{&sampler->switches, &format},
+		{&sampler->wakings.traced.rings, &wakings_format},
+		{&sampler->wakings.copies.rings, &waking_copies_format},
+		{&sampler->switch_outs.traced.rings, &switch_outs_format},
+	};
+	size_t at = 0;
+	while (i >= all[at].rings->nr)
+		i -= all[at++].rings->nr;
+	*of = all[at].format;
+	return &all[at].rings->items[i];
+}
+
 static struct side_ring *ring_of(const struct sampler *sampler, size_t i)
 {
-	const struct side_rings *const all[] = {&sampler->switches, &sampler->wakings.traced.rings,
-						&sampler->switch_outs.traced.rings};
-	size_t at = 0;
-	while (i >= all[at]->nr)
-		i -= all[at++]->nr;
-	return &all[at]->items[i];
-}
-
-/* What is in the ring of that number. */
-static const struct record_format *format_of(const struct sampler *sampler, size_t i)
-{
-	const size_t nr = sampler->switches.nr;
-	return i < nr					   ? &format
-	       : i < nr + sampler->wakings.traced.rings.nr ? &wakings_format
-							   : &switch_outs_format;
+	const struct record_format *unused;
+	return find_ring(sampler, i, &unused);
 }
 
 int sampler_switch_fd(const struct sampler *sampler, size_t i)
@@ -161,11 +167,12 @@ uint64_t sampler_switches_known_until(const struct sampler *sampler)
 /* Finds out when the next record of a ring was written. */
 static void look_at_next(const struct sampler *sampler, size_t i)
 {
-	struct side_ring *ring = ring_of(sampler, i);
+	const struct record_format *of;
+	struct side_ring *ring = find_ring(sampler, i, &of);
 	bool damaged = false;
 	const struct perf_event_header *header = ring_peek(&ring->ring, &damaged);
 	ring->next_ns = UINT64_MAX;
-	if (header && record_time(header, header->size, format_of(sampler, i), &ring->next_ns))
+	if (header && record_time(header, header->size, of, &ring->next_ns))
 		ring->next_ns = ring->read_ns; /* it says nothing: take_next() leaves it out */
 }
 
@@ -179,13 +186,14 @@ static size_t find_oldest(const struct sampler *sampler)
 }
 
 /* Of wakings and samples that were lost the switches know nothing. */
-static bool parse(const struct sampler *sampler, const struct perf_event_header *header, size_t i,
-		  struct record *record)
+static bool parse(const struct sampler *sampler, const struct perf_event_header *header,
+		  const struct record_format *of, struct record *record)
 {
-	const struct record_format *of = format_of(sampler, i);
-	return of == &wakings_format	   ? wakings_parse(sampler, header, record)
-	       : of == &switch_outs_format ? switch_outs_parse(header, record)
-					   : !record_parse(header, header->size, of, record);
+	if (of == &wakings_format || of == &waking_copies_format)
+		return wakings_parse(sampler, header, of, record);
+	if (of == &switch_outs_format)
+		return switch_outs_parse(header, record);
+	return record_parse(header, header->size, of, record) == 0;
 }
 
 bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t max,
@@ -203,11 +211,12 @@ bool sampler_read_switches(struct sampler *sampler, uint64_t until_ns, size_t ma
 	}
 	size_t at, nr = 0;
 	for (; ring_of(sampler, at = find_oldest(sampler))->next_ns < until_ns && nr < max; nr++) {
-		struct side_ring *oldest = ring_of(sampler, at);
+		const struct record_format *of;
+		struct side_ring *oldest = find_ring(sampler, at, &of);
 		bool damaged = false;
 		const struct perf_event_header *header = ring_peek(&oldest->ring, &damaged);
 		struct record record;
-		if (header && parse(sampler, header, at, &record)) {
+		if (header && parse(sampler, header, of, &record)) {
 			record.cpu = (uint32_t)oldest->cpu;
 			take(context, &record, oldest->read_ns);
 		}

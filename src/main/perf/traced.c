@@ -70,14 +70,12 @@ bool traced_covers(const struct traced *traced, int32_t tid)
 	return traced->rings.fds.nr == 0;
 }
 
-static void add_filter(struct text *text, const struct traced *traced,
-		       const struct traced_field *field)
+void traced_add_condition(struct text *text, const struct traced *traced, const char *field)
 {
-	text_addf(text, "%s(", field->condition);
 	for (size_t i = 0; i < traced->nr_ranges; i++)
-		text_addf(text, "%s(%s>=%d&&%s<=%d)", i ? "||" : "", field->tid,
-			  traced->ranges[i].first, field->tid, traced->ranges[i].last);
-	text_addf(text, ")");
+		text_addf(text, "%s(%s>=%d&&%s<=%d)", i ? "||" : "(", field,
+			  traced->ranges[i].first, field, traced->ranges[i].last);
+	text_add(text, ")");
 }
 
 /* ---- its events ---- */
@@ -134,8 +132,10 @@ int traced_follow(struct sampler *sampler, struct traced *traced, struct perf_ev
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
 	traced->knows_lost = attr.read_format;
-	find_ranges(traced, threads->tids, threads->nr, threads->youngest);
-	add_filter(&filter, traced, field);
+	if (threads)
+		find_ranges(traced, threads->tids, threads->nr, threads->youngest);
+	text_add(&filter, field->condition);
+	traced_add_condition(&filter, traced, field->tid);
 	int result = filter.failed ? -ENOMEM : 0;
 	const struct privilege_before before = privilege_raise(PRIVILEGE_SAMPLE);
 	for (size_t i = 0; !result && i < traced->rings.nr; i++)

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ctop/base/text.h>
+
 #include "event_internal.h"
 
-/* 128 KiB per CPU hold 2,000 wakings. */
-enum { PAGES = 32, PAGES_LEAST = 4 };
+/* 128 KiB per CPU hold 2,000 wakings; 512 KiB 30 with copies, of which all CPUs' take 32 MiB at most. */
+enum { PAGES = 32, PAGES_LEAST = 4, COPIES_PAGES = 128, COPIES_PAGES_LEAST = 16 };
+enum { COPIES_PAGES_OF_ALL = 8192, COPY_BYTES = 16 << 10 };
 /* What the tracepoint writes ahead of its own fields: type, flags, how deep in interrupts, task. */
 enum { AT_FLAGS = 2, FLAGS_OF_INTERRUPTS = 0x18, RAW_LEAST = 8 };
 
@@ -16,6 +19,13 @@ static const struct traced_field field = {.tid = "pid", .condition = ""};
 
 const struct record_format wakings_format = {
 	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+	.sample_id_all = true,
+};
+
+const struct record_format waking_copies_format = {
+	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW |
+		       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+	.regs_user = SAMPLER_USER_REGS,
 	.sample_id_all = true,
 };
 
@@ -60,6 +70,7 @@ bool sampler_wakings_cover(const struct sampler *sampler, int32_t tid)
 void sampler_end_wakings(struct sampler *sampler)
 {
 	traced_end(&sampler->wakings.traced);
+	sampler_end_waking_copies(sampler);
 }
 
 uint64_t sampler_wakings_lost(const struct sampler *sampler)
@@ -67,14 +78,62 @@ uint64_t sampler_wakings_lost(const struct sampler *sampler)
 	return traced_lost(&sampler->wakings.traced);
 }
 
+/* ---- with copies ---- */
+
+static int open_copies_rings(struct sampler *sampler)
+{
+	uint32_t pages = COPIES_PAGES;
+	while (pages > COPIES_PAGES_LEAST && pages * sampler->nr_rings > COPIES_PAGES_OF_ALL)
+		pages /= 2;
+	return traced_open(sampler, &sampler->wakings.copies, "sched:sched_waking", pages,
+			   COPIES_PAGES_LEAST);
+}
+
+/* Of whoever else wakes, and of whom an interrupt comes upon, no stack is copied. */
+int sampler_copy_wakings(struct sampler *sampler, int32_t *tids, size_t nr)
+{
+	struct wakings *wakings = &sampler->wakings;
+	struct traced *copies = &wakings->copies;
+	const struct perf_event_attr attr = {
+		.sample_period = 1,
+		.sample_type = waking_copies_format.sample_type,
+		.sample_regs_user = waking_copies_format.regs_user,
+		.sample_stack_user = COPY_BYTES,
+	};
+	const struct sampler_threads threads = {tids, nr, INT32_MAX};
+	struct text condition = {0};
+	int result = copies->rings.nr ? 0 : open_copies_rings(sampler);
+	if (result)
+		return result;
+	traced_add_condition(&condition, &wakings->traced, "common_pid");
+	text_addf(&condition, "&&!(common_flags&%d)&&", FLAGS_OF_INTERRUPTS);
+	if (!tids) {
+		memcpy(copies->ranges, wakings->traced.ranges, sizeof(copies->ranges));
+		copies->nr_ranges = wakings->traced.nr_ranges;
+	}
+	const struct traced_field woken = {.tid = field.tid, .condition = text_string(&condition)};
+	result = condition.failed
+			 ? -ENOMEM
+			 : traced_follow(sampler, copies, attr, &woken, tids ? &threads : NULL);
+	text_release(&condition);
+	return result;
+}
+
+void sampler_end_waking_copies(struct sampler *sampler)
+{
+	traced_end(&sampler->wakings.copies);
+}
+
+/* ---- its records ---- */
+
 bool wakings_parse(const struct sampler *sampler, const struct perf_event_header *header,
-		   struct record *record)
+		   const struct record_format *format, struct record *record)
 {
 	const uint32_t at = sampler->wakings.pid_offset;
 	const struct record_sample *sample = &record->sample;
 	if (header->type != PERF_RECORD_SAMPLE ||
-	    record_parse(header, header->size, &wakings_format, record) ||
-	    sample->raw_bytes < RAW_LEAST || at > sample->raw_bytes - sizeof(int32_t))
+	    record_parse(header, header->size, format, record) || sample->raw_bytes < RAW_LEAST ||
+	    at > sample->raw_bytes - sizeof(int32_t))
 		return false;
 	record->type = RECORD_WAKING;
 	memcpy(&record->waking.tid, sample->raw + at, sizeof(int32_t));

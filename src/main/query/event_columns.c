@@ -99,15 +99,15 @@ static void find_ratios(struct event_columns *columns, const struct history *his
 }
 
 /*
- * Whether there is another event than the selection's own, of which there are samples; and that it may have a column. What goroutines wait is
- * a sum of its own, beside nothing: threads wait meanwhile.
+ * Whether there is another event than the selection's own, of which there are samples; and that it may have a column. What goroutines
+ * wait, and what ended waits, are sums of their own, beside nothing.
  */
 static bool is_beside(const struct event_columns *columns, const struct history *history,
 		      uint32_t own, size_t event)
 {
 	return (event != own || columns->is_wall) && columns->nr <= EVENT_COLUMNS_MAX &&
-	       history_event_samples(history, event) && !history_is_goroutine_wait(history, own) &&
-	       !history_is_goroutine_wait(history, (uint32_t)event);
+	       history_event_samples(history, event) && !history_is_apart(history, own) &&
+	       !history_is_apart(history, (uint32_t)event);
 }
 
 static bool have_others(const struct event_columns *columns, const struct history *history,

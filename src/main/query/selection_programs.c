@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that go by one name, and the stack on which they, or one thread, spend most. */
+/* Processes that go by one name, and the stacks on which they, or one thread, spend most and are woken. */
 #include <ctop/query/selection.h>
 
 #include <errno.h>
@@ -165,5 +165,88 @@ int selection_hot_stack(const struct selection *selection, const struct selectio
 	free(is_wanted);
 	free(self);
 	free(total);
+	return result;
+}
+
+/* ---- who ends its waits ---- */
+
+/* Up to the root of a tree, as it is without a row for each process. */
+static void take_callers(const struct selection *selection, uint32_t path,
+			 struct selection_waker *waker)
+{
+	waker->nr_callers = 0;
+	while ((path = selection->paths.items[path].parent) &&
+	       waker->nr_callers < SELECTION_WAKER_CALLERS) {
+		const uint32_t key = selection->paths.items[path].key;
+		const struct function_id function = function_of_key(key);
+		/* What was inlined is where its caller is. */
+		if (key >= NR_LABELS && !history_function_inlined(selection->history, function))
+			waker->callers[waker->nr_callers++] = function;
+	}
+}
+
+/* Of one waker: what it ended in all, and the path on which it ended most. */
+struct waker_sum {
+	uint32_t key, path;
+	uint64_t weight, path_weight;
+};
+enum { WAKERS_MOST = 64 };
+
+static size_t sum_up(const struct selection *selection, const uint64_t *self,
+		     struct waker_sum *sums)
+{
+	size_t nr = 0;
+	for (uint32_t path = 1; path < selection->paths.nr; path++) {
+		const uint32_t key = selection->paths.items[path].key;
+		size_t at = 0;
+		while (at < nr && sums[at].key != key)
+			at++;
+		if (!self[path] || at == WAKERS_MOST)
+			continue;
+		if (at == nr)
+			sums[nr++] = (struct waker_sum){.key = key};
+		sums[at].weight += self[path];
+		if (self[path] > sums[at].path_weight) {
+			sums[at].path_weight = self[path];
+			sums[at].path = path;
+		}
+	}
+	return nr;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct waker_sum *left = a, *right = b;
+	return (left->weight < right->weight) - (left->weight > right->weight);
+}
+
+int selection_wakers(const struct selection *selection, const struct selection_task *task,
+		     uint32_t event, struct selection_waker *wakers, size_t most, size_t *nr)
+{
+	struct waker_sum sums[WAKERS_MOST];
+	const struct history *history = selection->history;
+	bool *is_wanted = find_tasks(history, task);
+	uint64_t *self = calloc(selection->paths.nr, sizeof(*self)), all_weight = 0;
+	const int result = is_wanted && self ? 0 : -ENOMEM;
+	*nr = 0;
+	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
+		const struct counted_stack *stack = &history->stacks.items[i];
+		const uint64_t weight = selection->counts.items[i].weight;
+		if (stack->event != event || !is_wanted[stack->task])
+			continue;
+		self[selection->stacks.items[i].path] += weight;
+		all_weight += weight;
+	}
+	const size_t nr_sums = result ? 0 : sum_up(selection, self, sums);
+	qsort(sums, nr_sums, sizeof(*sums), by_weight);
+	for (; *nr < nr_sums && *nr < most; ++*nr) {
+		const struct waker_sum *sum = &sums[*nr];
+		wakers[*nr] = (struct selection_waker){.waker = function_of_key(sum->key),
+						       .weight = sum->weight,
+						       .all_weight = all_weight};
+		take_callers(selection, sum->path, &wakers[*nr]);
+	}
+	free(is_wanted);
+	free(self);
 	return result;
 }

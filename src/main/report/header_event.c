@@ -39,8 +39,8 @@ static void add_event(struct header *header)
 		if (!history_event_samples(history, i))
 			continue; /* perf's dummy, say */
 		if (header->has_columns &&
-		    (history_is_goroutine_wait(header->history, (uint32_t)header->event) ||
-		     history_is_goroutine_wait(header->history, (uint32_t)i)))
+		    (history_is_apart(header->history, (uint32_t)header->event) ||
+		     history_is_apart(header->history, (uint32_t)i)))
 			continue; /* it stands beside nothing */
 		text_add(line, line->size	     ? ", "
 			       : header->has_columns ? "beside it: "

@@ -30,11 +30,10 @@ static uint64_t nr_before_filter(const struct header *header)
 {
 	const struct history *history = header->history;
 	const enum time_shown time = header->options->time;
-	const bool is_of_goroutines = time == TIME_SHOWN_GOROUTINES;
-	uint64_t nr = time == TIME_SHOWN_WAIT || is_of_goroutines ? 0 : header_nr_samples(header);
+	const bool is_apart = time_is_apart(time);
+	uint64_t nr = time == TIME_SHOWN_WAIT || is_apart ? 0 : header_nr_samples(header);
 	for (uint32_t i = 0; time && i < history_nr_events(history); i++)
-		if (is_of_goroutines ? history_is_goroutine_wait(history, i)
-				     : history_is_wait(history, i))
+		if (is_apart ? history_is_of_time(history, i, time) : history_is_wait(history, i))
 			nr += history_event_samples(history, i);
 	return nr;
 }

@@ -67,12 +67,31 @@ static void add_waits(struct header *header, const struct thread_times *times)
 			  "; %.2f%% of it was too short to be seen, and is shared out over short "
 			  "waits",
 			  100.0 * (double)shared_ns / (double)times->ns[TIME_WAITING]);
-	if (header->line.size && history_has_goroutines(header->history))
+	if (header->line.size && history_has_time(header->history, TIME_SHOWN_GOROUTINES))
 		text_add(&header->line, "; of threads: those of parked goroutines are --time "
 					"goroutines");
 	else if (header->line.size && history_has_go(header->history))
 		add_threads_only(header);
 	header_end_line(header, "waits");
+}
+
+static void add_unseen_wakeups(struct header *header)
+{
+	const struct session_stats *stats = &header->facts->stats;
+	if (!stats->wakeups_unseen)
+		return;
+	add_grouped(&header->line, stats->wakeups_unseen);
+	text_addf(&header->line,
+		  " long wait%s ended by threads of the program, at stacks that were not copied: "
+		  "[stack not seen]",
+		  stats->wakeups_unseen == 1 ? "" : "s");
+	text_add(&header->line,
+		 stats->wakeups_given_up
+			 ? "; copies cost more than --max-overhead or --budget allows"
+			 : "; where there are more than 1,000 wakings a second, stacks are copied "
+			   "of those that end waits of 10 ms and more, as far as these are known "
+			   "of by then");
+	header_end_line(header, "wakeups");
 }
 
 /* Only how long is known then. */
@@ -111,4 +130,6 @@ void header_add_time(struct header *header)
 	if (times->ns[TIME_WAITING])
 		add_waits(header, times);
 	add_refusal(header);
+	if (header->options->time == TIME_SHOWN_WAKEUPS)
+		add_unseen_wakeups(header);
 }

@@ -270,7 +270,7 @@ static const char *first_sampled(const struct load *load)
 	size_t event = 0;
 	while (event < history_nr_events(history) && !history_event_samples(history, event))
 		event++;
-	return !load->options->event && load->options->time != TIME_SHOWN_GOROUTINES && event &&
+	return !load->options->event && !time_is_apart(load->options->time) && event &&
 			       event < history_nr_events(history)
 		       ? history_event_name(history, event)
 		       : NULL;
@@ -361,8 +361,10 @@ void load_tell_event(const struct load *load)
 		text_add_safe(&line, history_event_name(history, i));
 		if (history_is_wait(history, (uint32_t)i))
 			text_add(&line, " (or --time wait, wall)");
-		if (history_is_goroutine_wait(history, (uint32_t)i))
+		if (history_is_of_time(history, (uint32_t)i, TIME_SHOWN_GOROUTINES))
 			text_add(&line, " (or --time goroutines)");
+		if (history_is_of_time(history, (uint32_t)i, TIME_SHOWN_WAKEUPS))
+			text_add(&line, " (or --time wakeups)");
 	}
 	text_add(&line, "\n");
 	if (nr_others || load->with_event)

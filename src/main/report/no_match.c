@@ -54,11 +54,17 @@ static bool has_waits(const struct history *history)
 static int check_time(const struct history *history, const struct options *options,
 		      struct error *error)
 {
-	if (options->time == TIME_SHOWN_GOROUTINES && !history_has_goroutines(history)) {
+	if (options->time == TIME_SHOWN_GOROUTINES && !history_has_time(history, options->time)) {
 		error_set(error, -ENOENT, "'%s' does not tell where goroutines were parked",
 			  options->input);
 		return error_remedy(error, "record a program of Go's that has its symbols (built "
 					   "without -ldflags=-s) with --time wall");
+	}
+	if (options->time == TIME_SHOWN_WAKEUPS && !history_has_time(history, options->time)) {
+		error_set(error, -ENOENT, "'%s' does not tell who ended threads' waits",
+			  options->input);
+		return error_remedy(error, "record with --time wall as root: the kernel tells "
+					   "of wakings by the tracepoint sched:sched_waking");
 	}
 	if (options->time && !has_waits(history)) {
 		error_set(error, -ENOENT, "'%s' does not tell where threads waited",

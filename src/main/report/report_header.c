@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/report/report_header.h>
-#include <ctop/goroutine.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -101,8 +100,8 @@ void report_header(const struct history *history, const struct history_totals *t
 {
 	struct run_facts facts = {0};
 	struct options of_event = *options;
-	if (options->time == TIME_SHOWN_GOROUTINES)
-		of_event.event = GOROUTINE_EVENT;
+	if (time_is_apart(options->time))
+		of_event.event = time_shown_event(options->time);
 	run_facts_read(history, FACT_RECORDED, &facts);
 	struct header header = {.history = history,
 				.facts = &facts,

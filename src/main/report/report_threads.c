@@ -49,10 +49,9 @@ int report_threads_take(struct report_threads *threads, const struct history *hi
 			const struct options *options)
 {
 	const enum grouping by = options->grouping;
-	/* Goroutines are on no thread: there is nothing of threads beside them. */
-	if (options->time == TIME_SHOWN_GOROUTINES ||
-	    (by != GROUPING_THREAD && by != GROUPING_PROCESS) || options->from_seconds > 0 ||
-	    options->to_seconds > 0)
+	/* Goroutines are on no thread: there is nothing of threads beside them. Nor is there of what ended waits. */
+	if (time_is_apart(options->time) || (by != GROUPING_THREAD && by != GROUPING_PROCESS) ||
+	    options->from_seconds > 0 || options->to_seconds > 0)
 		return 0;
 	int result = thread_facts_read(history, &threads->facts);
 	if (result || !threads->facts.nr)

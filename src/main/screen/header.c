@@ -153,6 +153,7 @@ static void add_percent_of(struct strip *strip, const struct model *model)
 	const char *unit = model->time == TIME_SHOWN_WAIT	  ? "the waiting"
 			   : model->time == TIME_SHOWN_WALL	  ? "the time"
 			   : model->time == TIME_SHOWN_GOROUTINES ? "what goroutines wait"
+			   : model->time == TIME_SHOWN_WAKEUPS	  ? "the waits that ended"
 			   : model->facts.unit == WEIGHT_NS	  ? "samples"
 								  : model_unit(model);
 	bool filtered = model->nr_zooms > 0;

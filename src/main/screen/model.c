@@ -15,6 +15,8 @@ enum { NR_WINDOWS = sizeof(windows) / sizeof(*windows), WINDOW_10_S = 3 };
 
 int model_init(struct model *model)
 {
+	for (enum time_shown time = 0; time < NR_TIMES_SHOWN; time++)
+		model->time_events[time] = UINT32_MAX;
 	if (!model->history)
 		return 0;
 	model->selection = selection_new(model->history);
@@ -106,12 +108,14 @@ static int follow_processes(struct model *model)
 static void find_events(struct model *model)
 {
 	model->nr_events = (uint32_t)history_nr_events(model->history);
-	model->wait_event = model->goroutine_event = UINT32_MAX;
-	/* Behind all others: they are none that are sampled. */
-	if (model->nr_events && history_is_goroutine_wait(model->history, model->nr_events - 1))
-		model->goroutine_event = --model->nr_events;
-	if (model->nr_events && history_is_wait(model->history, model->nr_events - 1))
-		model->wait_event = --model->nr_events;
+	for (enum time_shown time = 0; time < NR_TIMES_SHOWN; time++) {
+		model->time_events[time] = UINT32_MAX;
+		for (uint32_t i = 0; i < history_nr_events(model->history); i++)
+			if (history_is_of_time(model->history, i, time))
+				model->time_events[time] = i;
+		/* Behind all others: they are none that are sampled. */
+		model->nr_events -= model->time_events[time] != UINT32_MAX;
+	}
 	for (uint32_t i = 0; model->first_event && i < model->nr_events; i++) {
 		if (strcmp(model->first_event, history_event_name(model->history, i)) != 0 &&
 		    strcmp(model->first_event, history_event_asked(model->history, i)) != 0)
@@ -414,10 +418,16 @@ bool model_next_event(struct model *model)
 
 uint32_t model_event_shown(const struct model *model)
 {
-	const uint32_t event = model->time == TIME_SHOWN_WAIT	      ? model->wait_event
-			       : model->time == TIME_SHOWN_GOROUTINES ? model->goroutine_event
-								      : UINT32_MAX;
+	const uint32_t event = model->time_events[model->time];
 	return event != UINT32_MAX ? event : model->event;
+}
+
+static bool has_time(const struct model *model, enum time_shown time)
+{
+	/* Nothing but time adds up with time. */
+	if (time == TIME_SHOWN_WALL)
+		return history_event_unit(model->history, model->event) == WEIGHT_NS;
+	return time == TIME_SHOWN_CPU || model->time_events[time] != UINT32_MAX;
 }
 
 bool model_next_time(struct model *model, const char **why)
@@ -426,20 +436,16 @@ bool model_next_time(struct model *model, const char **why)
 		*why = "one time is compared: choose it with ctop diff --time";
 		return false;
 	}
-	if (model->wait_event == UINT32_MAX) {
+	if (!has_time(model, TIME_SHOWN_WAIT)) {
 		*why = grows(model)
 			       ? "no wait was seen yet; where whole CPUs are sampled none is "
 				 "looked for"
 			       : "no waits in this recording: make it with ctop record --time wall";
 		return false;
 	}
-	model->time = (model->time + 1) % NR_TIMES_SHOWN;
-	/* Nothing but time adds up with time. */
-	if (model->time == TIME_SHOWN_WALL &&
-	    history_event_unit(model->history, model->event) != WEIGHT_NS)
+	do
 		model->time = (model->time + 1) % NR_TIMES_SHOWN;
-	if (model->time == TIME_SHOWN_GOROUTINES && model->goroutine_event == UINT32_MAX)
-		model->time = TIME_SHOWN_CPU;
+	while (!has_time(model, model->time));
 	model->changed = true;
 	return true;
 }

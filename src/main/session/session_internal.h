@@ -47,6 +47,8 @@ enum { SESSION_BATCHES_A_TURN = 256, SESSION_MESSAGES_A_TURN = 64 };
 
 /* What a record of a switch costs the thread that switches, and about what one costs who wakes: PERFORMANCE.md. */
 #define SESSION_RECORD_COST_NS 400
+/* What one with a copy of a stack costs, in others. */
+enum { SESSION_RECORDS_A_COPY = 8 };
 
 /* A fallback that comes late. */
 #define SESSION_WITHOUT_TABLES                                                                     \
@@ -93,6 +95,19 @@ struct session_switch_outs {
 	uint64_t nr, nr_all;	    /* in this turn of the guard; of the target's threads, ever */
 	uint64_t lost;		    /* by then */
 	uint64_t most; /* so many samples in this turn, and the period becomes longer at once */
+/* session_wakeups.c: of which wakings the waker's stack is copied. */
+enum waking_copies { COPIES_NONE, COPIES_OF_LONG, COPIES_OF_ALL };
+struct session_wakeups {
+	enum waking_copies copies;
+	bool was_given_up;  /* as copies cost too much */
+	uint64_t nr;	    /* of this turn: wakings of which there could be copies */
+	uint64_t nr_copies; /* of the guard's turn: that there were */
+	uint64_t turn_ns, renew_ns;
+	int32_t tids[SAMPLER_COPIED_MOST]; /* COPIES_OF_LONG: whose */
+	size_t nr_long;
+	uint64_t
+		nr_unseen; /* long waits that the target's threads ended, without a copy of the stack */
+	uint64_t untold_ns; /* that the collector had no room for */
 };
 
 /* session_time.c: what threads do with their time. account NULL: nobody keeps one. */
@@ -115,6 +130,7 @@ struct session_time {
 	uint64_t all_records;	 /* ever */
 	struct session_wakings wakings;
 	struct session_switch_outs outs;
+	struct session_wakeups wakeups;
 	struct {
 		struct thread_name *items;
 		size_t nr, capacity, at;
@@ -307,6 +323,21 @@ void session_note_switch_out(struct session *session, const struct record *recor
 /* Once in a while: as many as they may cost, of so many switches in ns, in which the target computed for used_ns. */
 void session_pace_switch_outs(struct session *session, uint64_t nr_switches, uint64_t used_ns,
 			      uint64_t ns);
+/* ---- session_wakeups.c ---- */
+
+/* Once wakings are recorded. */
+void session_begin_wakeups(struct session *session);
+/* They are recorded of others. */
+void session_renew_wakeups(struct session *session);
+/* After records were read. */
+void session_serve_wakeups(struct session *session, uint64_t now_ns);
+/* What is recorded costs too much: no more copies. False: these are not what does. */
+bool session_give_up_copies(struct session *session);
+/* Whether a RECORD_WAKING has registers or a stack. */
+bool session_is_waking_copy(const struct record *record);
+/* A wait has ended by that record, the pair's. */
+void session_tell_wakeup(struct session_time *time, const struct record *record,
+			 const struct waking_sum *pair, const struct wait_ended *ended);
 
 /* ---- session_waits.c ---- */
 

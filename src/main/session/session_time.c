@@ -183,6 +183,7 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 		session_note_switch_out(session, record);
 		return;
 	}
+	const bool is_copy = record->type == RECORD_WAKING && session_is_waking_copy(record);
 	/* Without memory a thread is missing: the account says less, nothing wrong. */
 	if (record->type == RECORD_WAKING) {
 		session_note_waking(time, record);
@@ -191,8 +192,8 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 			session_note_untold_waking(time, record);
 		time_account_take(time->account, record, before_ns);
 	}
-	time->nr_records++;
-	time->all_records++;
+	time->nr_records += is_copy ? SESSION_RECORDS_A_COPY : 1;
+	time->all_records += is_copy ? SESSION_RECORDS_A_COPY : 1;
 }
 
 /* True: there are more. */
@@ -259,7 +260,8 @@ static void guard(struct session *session, uint64_t now_ns)
 		return;
 	const struct thread_times sum = time_account_sum(time->account, now_ns);
 	const uint64_t used_ns = sum.ns[TIME_RUNNING] - time->running_ns;
-	const uint64_t nr_switches = time->nr_records - time->wakings.nr;
+	const uint64_t nr_switches = time->nr_records - time->wakings.nr -
+				     SESSION_RECORDS_A_COPY * time->wakeups.nr_copies;
 	const uint64_t ns = now_ns - time->window_ns;
 	const bool is_too_much = costs_too_much(session, nr_switches, used_ns, ns);
 	session_guard_wakings(session, costs_too_much(session, time->nr_records, used_ns, ns));
@@ -267,6 +269,7 @@ static void guard(struct session *session, uint64_t now_ns)
 	time->window_ns = now_ns;
 	time->records_cpu_ns = 0;
 	time->nr_records = time->wakings.nr = time->wakings.nr_others = 0;
+	time->wakeups.nr_copies = 0;
 	time->running_ns = sum.ns[TIME_RUNNING];
 	if (!is_too_much)
 		return;
@@ -345,6 +348,7 @@ void session_serve_time(struct session *session, uint64_t now_ns)
 		const bool more = read_records(session, now_ns - AGE_NS, RECORDS_A_TURN);
 		time->read_due_ns = more ? now_ns : now_ns + READ_EVERY_NS;
 		guard(session, now_ns);
+		session_serve_wakeups(session, now_ns);
 	}
 	if (session_places_waits(session))
 		session_tell_waits(time, clock_now_ns());
@@ -415,6 +419,9 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->switch_outs = time->outs.nr_all;
 	stats->switch_outs_lost = sampler_switch_outs_lost(session->sampler);
 	stats->switch_out_period = sampler_switch_out_period(session->sampler);
+	stats->wakeups_unseen = time->wakeups.nr_unseen;
+	stats->wakeups_untold_ns = time->wakeups.untold_ns;
+	stats->wakeups_given_up = time->wakeups.was_given_up;
 	if (time->goroutines)
 		goroutines_add_counts(time->goroutines, stats);
 }

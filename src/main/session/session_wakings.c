@@ -39,6 +39,7 @@ void session_begin_wakings(struct session *session, int32_t youngest)
 	time->wakings.since_ns = clock_now_ns();
 	time->wakings.youngest = youngest;
 	time->wakings.youngest_ns = clock_now_ns();
+	session_begin_wakeups(session);
 }
 
 /* Of one of the target's threads its account has the name; others are looked at once, and may have ended. */
@@ -52,24 +53,37 @@ static void name_waker(const struct session_time *time, struct waking_sum *sum)
 		thread_now_name(sum->waker_pid, sum->waker_tid, sum->waker_name);
 }
 
-static void note_pair(struct session_time *time, const struct waking_sum *pair,
-		      const struct wait_ended *ended)
+static void note_pair(struct session_time *time, const struct record *record,
+		      const struct waking_sum *pair, const struct wait_ended *ended)
 {
 	struct waking_sum *sum = wakers_of(time->wakers, pair);
 	sum->nr++;
 	sum->ns += ended->ns;
-	if (!sum->tid)
-		return;
-	snprintf(sum->name, sizeof(sum->name), "%.15s", ended->name);
-	if (!waker_kind(sum->waker_tid))
-		name_waker(time, sum);
+	if (sum->tid) {
+		snprintf(sum->name, sizeof(sum->name), "%.15s", ended->name);
+		if (!waker_kind(sum->waker_tid))
+			name_waker(time, sum);
+	}
+	session_tell_wakeup(time, record, sum->tid ? sum : pair, ended);
+}
+
+/* What is recorded once more, with a copy, is none of those that are counted. */
+static void count(struct session_time *time, const struct record *record)
+{
+	const bool is_other = !time_account_name(time->account, record->waking.tid);
+	time->wakings.nr++;
+	time->wakings.nr_others += is_other;
+	time->wakeups.nr += !is_other && !record->waking.by_interrupt &&
+			    time_account_has(time->account, record->pid, record->tid);
 }
 
 void session_note_waking(struct session_time *time, const struct record *record)
 {
 	struct wait_ended ended;
-	time->wakings.nr++;
-	time->wakings.nr_others += !time_account_name(time->account, record->waking.tid);
+	if (session_is_waking_copy(record))
+		time->wakeups.nr_copies++;
+	else
+		count(time, record);
 	if (!time_account_wake(time->account, record, &ended) || !time_account_is_on(time->account))
 		return;
 	const bool by_interrupt = record->waking.by_interrupt;
@@ -79,7 +93,7 @@ void session_note_waking(struct session_time *time, const struct record *record)
 		.waker_pid = by_interrupt ? 0 : record->pid,
 		.waker_tid = by_interrupt ? WAKER_INTERRUPT : record->tid,
 	};
-	note_pair(time, &pair, &ended);
+	note_pair(time, record, &pair, &ended);
 }
 
 /*
@@ -96,7 +110,7 @@ void session_note_untold_waking(struct session_time *time, const struct record *
 	const struct waking_sum pair = {
 		.pid = ended.pid, .tid = record->tid, .waker_tid = WAKER_UNTOLD};
 	time->wakings.nr_untold++;
-	note_pair(time, &pair, &ended);
+	note_pair(time, record, &pair, &ended);
 }
 
 const struct waking_sum *session_waking_sums(struct session *session, size_t *nr)
@@ -149,11 +163,16 @@ void session_guard_wakings(struct session *session, bool is_too_much)
 	const bool is_missed = nr_threads != wakings->nr_threads && !covers_all(session);
 	/* Of threads that are younger not all are known yet. */
 	const bool is_known = time->read_until_ns > wakings->youngest_ns;
-	if (is_too_much && !(are_others && is_known))
+	if (is_too_much && session_give_up_copies(session))
+		is_too_much = false; /* maybe: the next turn says */
+	else if (is_too_much && !(are_others && is_known))
 		give_up(session);
-	else if ((is_too_much || is_missed) && is_known &&
-		 session_follow_with(session, wakings->youngest, sampler_follow_wakings))
-		give_up(session);
+	else if ((is_too_much || is_missed) && is_known) {
+		if (session_follow_with(session, wakings->youngest, sampler_follow_wakings))
+			give_up(session);
+		else
+			session_renew_wakeups(session);
+	}
 	wakings->was_renewed = is_too_much;
 	wakings->nr_threads = nr_threads;
 	if (is_known) {

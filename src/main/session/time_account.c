@@ -528,6 +528,35 @@ const char *time_account_last_name(const struct time_account *account, int32_t t
 	return name;
 }
 
+bool time_account_has(const struct time_account *account, int32_t pid, int32_t tid)
+{
+	const struct thread *thread = account_find(account, tid);
+	return thread && thread->times.pid == pid;
+}
+
+size_t time_account_long_waits(const struct time_account *account, uint64_t least_ns,
+			       uint64_t now_ns, int32_t *tids, size_t most)
+{
+	const uint64_t now = account_clock(account, now_ns);
+	uint64_t began[UINT8_MAX];
+	size_t nr = 0;
+	most = most < UINT8_MAX ? most : UINT8_MAX;
+	for (const struct thread *thread = account->live; thread; thread = thread->hh.next) {
+		const uint64_t since = thread->shares.began;
+		const bool waits = thread->doing == WAITS || thread->doing == SEEN_OFF;
+		if (!waits || since + least_ns > now || (nr == most && since <= began[nr - 1]))
+			continue;
+		size_t at = nr < most ? nr++ : nr - 1;
+		for (; at && since > began[at - 1]; at--) {
+			began[at] = began[at - 1];
+			tids[at] = tids[at - 1];
+		}
+		began[at] = since;
+		tids[at] = thread->times.tid;
+	}
+	return nr;
+}
+
 size_t time_account_nr_live(const struct time_account *account)
 {
 	return HASH_COUNT(account->live);

@@ -140,6 +140,11 @@ size_t time_account_tids(const struct time_account *account, int32_t *tids, size
 const char *time_account_name(const struct time_account *account, int32_t tid);
 /* The same, or of one of the first that have ended. */
 const char *time_account_last_name(const struct time_account *account, int32_t tid);
+/* Whether that is one of those that live, of that process. */
+bool time_account_has(const struct time_account *account, int32_t pid, int32_t tid);
+/* Who waits, and has for so long by then: those whose waits began last, these first, at most so many; how many. */
+size_t time_account_long_waits(const struct time_account *account, uint64_t least_ns,
+			       uint64_t now_ns, int32_t *tids, size_t most);
 size_t time_account_nr_live(const struct time_account *account);
 /* All, and there are several, waited for a lock when they were last looked at. */
 bool time_account_all_locked(const struct time_account *account);

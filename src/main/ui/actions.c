@@ -362,7 +362,8 @@ static void next_time(struct ui *ui)
 {
 	static const char *const said[NR_TIMES_SHOWN] = {
 		"computing", "waiting", "wall: computing and waiting",
-		"parked goroutines: beside what threads do"};
+		"parked goroutines: beside what threads do",
+		"wakeups: where those were who ended waits of 1 ms and more"};
 	struct model *model = &ui->model;
 	const char *why = "";
 	ui_tell(ui, model_next_time(model, &why) ? said[model->time] : why);

@@ -134,6 +134,8 @@ static void add_event(struct items *items, const struct model *model, struct tex
 		text_add(text, "waiting");
 	else if (model->time == TIME_SHOWN_GOROUTINES)
 		text_add(text, "parked goroutines");
+	else if (model->time == TIME_SHOWN_WAKEUPS)
+		text_add(text, "wakeups");
 	else
 		text_add_safe(text, facts->event);
 	if (model->time == TIME_SHOWN_WALL)
@@ -219,7 +221,7 @@ static void add_warnings(struct items *items, const struct model *model, struct 
 	if (facts->all_wait_for_locks)
 		add(items, ROLE_BAD, "all wait for locks!");
 	const bool is_of_threads = model->time == TIME_SHOWN_WAIT || model->time == TIME_SHOWN_WALL;
-	if (is_of_threads && model->goroutine_event != UINT32_MAX)
+	if (is_of_threads && model->time_events[TIME_SHOWN_GOROUTINES] != UINT32_MAX)
 		add(items, ROLE_DIM, "threads; o: goroutines");
 	else if (facts->has_go && is_of_threads)
 		add(items, ROLE_WARN, "threads, not goroutines!");

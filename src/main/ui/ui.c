@@ -26,8 +26,6 @@ struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		.grouping = options->grouping,
 		.first_event = options->event,
 		.time = options->time,
-		.wait_event = UINT32_MAX,
-		.goroutine_event = UINT32_MAX,
 		.refusal = options->refusal,
 		.wanted = options->wanted,
 	};

@@ -115,7 +115,7 @@ int thread_rows_read(struct model *model, enum selection_tasks_of which,
 	size_t nr;
 	int result = selection_tasks(model->selection, which, -1, rows);
 	if (result || !host->threads || wanted.nobody || model->facts.state != UI_LIVE ||
-	    model->time == TIME_SHOWN_GOROUTINES || which == SELECTION_PROGRAMS ||
+	    time_is_apart(model->time) || which == SELECTION_PROGRAMS ||
 	    (of_program(model) && !wanted.pid))
 		return result;
 	result = host->threads(host->context, wanted.pid, &listed, &nr);

@@ -122,13 +122,17 @@ int wait_record_parse(const void *bytes, size_t size, struct wait_record *record
 	memcpy(record, bytes, HEAD_BYTES);
 	record->name[sizeof(record->name) - 1] = '\0';
 	record->reason[sizeof(record->reason) - 1] = '\0';
-	const bool is_stack = record->header.type == WAIT_RECORD_STACK;
-	if ((!is_stack && record->header.type != WAIT_RECORD_TIME) || record->header.size != size ||
+	const uint32_t type = record->header.type;
+	const bool is_wakeup = type == WAIT_RECORD_WAKEUP;
+	const bool has_stack = is_wakeup ? record->waker_pid > 0 && record->waker_tid > 0
+					 : type == WAIT_RECORD_STACK;
+	if ((!has_stack && !is_wakeup && type != WAIT_RECORD_TIME) ||
+	    (is_wakeup && record->goroutine) || record->header.size != size ||
 	    record->kind >= NR_WAIT_KINDS || record->place >= NR_WAIT_PLACES ||
 	    !(record->goroutine ? is_goroutine(record->tid) : record->tid > 0) ||
 	    record->pid <= 0 || record->stack_bytes > WAIT_STACK_BYTES_MAX ||
 	    record_bytes(record->regs_mask, record->stack_bytes) != size ||
-	    (!is_stack && (record->stack_bytes || record->regs_mask)))
+	    (!has_stack && (record->stack_bytes || record->regs_mask)))
 		return -EINVAL;
 	for (unsigned i = 0; i < RECORD_MAX_REGS; i++) {
 		if (!(record->regs_mask >> i & 1))

@@ -96,10 +96,86 @@ static void the_hottest_stack(void)
 	close_profile();
 }
 
+/* As wakeups are: another event's, with whoever wakes as its leaf. */
+static void import_wakeup(int task, const int *functions, int nr, uint64_t weight)
+{
+	struct node_id node = {0};
+	struct task_id id;
+	CHECK_EQ(tables_add_task(profile.writer, tasks[task].pid, tasks[task].tid, 0,
+				 string(tasks[task].comm), &id),
+		 0);
+	for (int i = 0; i + 1 < nr; i++)
+		CHECK_EQ(tables_add_node(profile.writer, node, profile.frames[functions[i]],
+					 FRAME_CFI, &node),
+			 0);
+	tables_publish(profile.writer);
+	const struct sample sample = {.time_ns = profile.newest * SECOND_NS,
+				      .weight = weight,
+				      .task = id,
+				      .node = node,
+				      .leaf = profile.frames[functions[nr - 1]],
+				      .event = 2,
+				      .end = STACK_COMPLETE};
+	CHECK_EQ(history_import(profile.history, &sample, 1), 0);
+}
+
+static void check_wakers(const struct selection_task *task, size_t most, const char *wanted)
+{
+	struct selection_waker wakers[4];
+	struct text text = {0};
+	size_t nr;
+	CHECK_EQ(selection_wakers(profile.selection, task, 1, wakers, most, &nr), 0);
+	for (size_t i = 0; i < nr; i++) {
+		text_addf(&text, "%s%s %d of %d:", i ? "; " : "",
+			  history_function_name(profile.history, wakers[i].waker),
+			  (int)wakers[i].weight, (int)wakers[i].all_weight);
+		for (size_t j = 0; j < wakers[i].nr_callers; j++)
+			text_addf(&text, " %s",
+				  history_function_name(profile.history, wakers[i].callers[j]));
+	}
+	CHECK_STR(text_string(&text), wanted);
+	text_release(&text);
+}
+
+/* Whatever is shown meanwhile; each at the stack on which it ended most. */
+static void who_ended_its_waits(void)
+{
+	uint32_t event;
+	open_profile(1);
+	struct event_row wakeups = {.name = string(WAKEUP_EVENT), .weight_unit = WEIGHT_NS};
+	CHECK_EQ(tables_add_event(profile.writer, &wakeups, &event), 0);
+	CHECK_EQ(event, 2);
+	import(FIRST, STACK_COMPLETE, (int[]){MAIN, WORK, LEAF}, 3, 5);
+	import_wakeup(FIRST, (int[]){MAIN, WORK, LEAF}, 3, 70);
+	import_wakeup(FIRST, (int[]){MAIN, LEAF}, 2, 40);
+	import_wakeup(FIRST, (int[]){MAIN, WORK, WORK, POLL, WORK, READ}, 6, 100);
+	import_wakeup(FIRST_RENAMED, (int[]){POLL}, 1, 5);
+	import_wakeup(FIRST_THREAD, (int[]){MAIN, POLL}, 2, 1);
+	for (int by_process = 0; by_process < 2; by_process++) {
+		CHECK_EQ(selection_set_by_process(profile.selection, by_process), 0);
+		CHECK_EQ(selection_set_filter(profile.selection,
+					      &(struct selection_criterion){.what = SELECTION_EVENT,
+									    .number = 0},
+					      1),
+			 0);
+		refresh(profile.selection);
+		check_wakers(&(struct selection_task){.pid = 10, .tid = 10}, 4,
+			     "leaf 110 of 215: work main; read 100 of 215: work poll work work; "
+			     "poll 5 of 215:");
+		check_wakers(&(struct selection_task){.pid = 10, .tid = 10}, 1,
+			     "leaf 110 of 215: work main");
+		check_wakers(&(struct selection_task){.pid = 10, .tid = 11}, 4,
+			     "poll 1 of 1: main");
+		check_wakers(&(struct selection_task){.pid = 20, .tid = 20}, 4, "");
+	}
+	close_profile();
+}
+
 int main(void)
 {
 	RUN(processes_of_one_name_are_a_program);
 	RUN(a_process_whose_main_thread_nobody_named);
 	RUN(the_hottest_stack);
+	RUN(who_ended_its_waits);
 	return test_done();
 }

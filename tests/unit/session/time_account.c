@@ -563,6 +563,32 @@ static void schedstat_is_parsed(void)
 	CHECK(!stat.is_known && !stat.run_ns);
 }
 
+/* Those whose waits began last, not all that may wait for ever. */
+static void who_waits_long(void)
+{
+	enum { NR = 20, MOST = 5 };
+	struct time_account *account = begin();
+	int32_t tids[NR];
+	time_account_switch(account, true, 100 * MS);
+	for (int32_t i = 0; i < NR; i++) {
+		switch_to(account, 100 + i, 101, false, false);
+		switch_to(account, 100 + i, 110 + (uint64_t)(i * 7 % NR), true, false);
+	}
+	/* It wants a CPU, and waits for nothing. */
+	switch_to(account, OTHER, 102, false, false);
+	switch_to(account, OTHER, 103, true, true);
+	CHECK_EQ(time_account_long_waits(account, 10 * MS, 119 * MS, tids, NR), 0);
+	CHECK_EQ(time_account_long_waits(account, 10 * MS, 121 * MS, tids, NR), 2);
+	CHECK(tids[0] == 100 + 3 && tids[1] == 100); /* 3 * 7 % 20 is 1 */
+	CHECK_EQ(time_account_long_waits(account, 10 * MS, 200 * MS, tids, NR), NR);
+	CHECK_EQ(time_account_long_waits(account, 10 * MS, 200 * MS, tids, MOST), MOST);
+	for (int32_t i = 0; i < MOST; i++)
+		CHECK_EQ((tids[i] - 100) * 7 % NR, NR - 1 - i);
+	CHECK(time_account_has(account, PID, 100) && !time_account_has(account, PID + 1, 100) &&
+	      !time_account_has(account, PID, 99));
+	time_account_free(account);
+}
+
 static void since_when_a_thread_waits(void)
 {
 	struct time_account *account = begin();
@@ -719,6 +745,7 @@ int main(void)
 	RUN(since_when_a_thread_waits);
 	RUN(what_happens_to_a_thread_is_told);
 	RUN(events_that_nobody_saw_are_not_told);
+	RUN(who_waits_long);
 	RUN(schedstat_is_parsed);
 	return test_done();
 }

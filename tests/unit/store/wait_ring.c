@@ -227,6 +227,41 @@ static void nonsense_is_refused(void)
 	CHECK_EQ(strlen(parsed.name), sizeof(parsed.name) - 1);
 }
 
+/* Registers and a stack are a waker's, of whom it is said who that is. */
+static void wakeups(void)
+{
+	struct wait_record record = record_of(64, 1), parsed;
+	const uint8_t *copy;
+	bool damaged;
+	begin();
+	record.header.type = WAIT_RECORD_WAKEUP;
+	record.waker_pid = 9;
+	record.waker_tid = 10;
+	record.regs_mask = 1 << 6;
+	record.regs[6] = 66;
+	CHECK(wait_ring_put(&writer, &record, stack));
+	record.waker_tid = 0;
+	CHECK(wait_ring_put(&writer, &record, stack));
+	record.regs_mask = 0;
+	record.stack_bytes = 0;
+	CHECK(wait_ring_put(&writer, &record, NULL));
+	record.goroutine = 17;
+	record.tid = tid_of_goroutine(17);
+	CHECK(wait_ring_put(&writer, &record, NULL));
+	static const int wanted[] = {0, -EINVAL, 0, -EINVAL};
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		ring_refresh(&reader);
+		const struct perf_event_header *next = ring_peek(&reader, &damaged);
+		CHECK(next != NULL && !damaged);
+		CHECK_EQ(wait_record_parse(next, next->size, &parsed, &copy), wanted[i]);
+		if (i == 0)
+			CHECK(parsed.waker_pid == 9 && parsed.waker_tid == 10 &&
+			      parsed.regs[6] == 66 && memcmp(copy, stack, 64) == 0);
+		ring_consume(&reader);
+	}
+	end();
+}
+
 int main(void)
 {
 	RUN(goes_round);
@@ -237,5 +272,6 @@ int main(void)
 	RUN(heads_that_make_no_sense);
 	RUN(too_large);
 	RUN(nonsense_is_refused);
+	RUN(wakeups);
 	return test_done();
 }
