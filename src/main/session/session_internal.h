@@ -93,7 +93,8 @@ struct session_wakings {
 struct session_switch_outs {
 	struct wait_chains *chains; /* what the kernel waits for; NULL: none are sampled */
 	uint64_t nr, nr_all;	    /* in this turn of the guard; of the target's threads, ever */
-	uint64_t lost;		    /* by then */
+	uint64_t nr_others, lost;   /* of threads that are not the target's; by the last turn */
+	bool was_renewed;	    /* for other threads, in the turn before */
 	uint64_t most; /* so many samples in this turn, and the period becomes longer at once */
 /* session_wakeups.c: of which wakings the waker's stack is copied. */
 enum waking_copies { COPIES_NONE, COPIES_OF_LONG, COPIES_OF_ALL };

@@ -55,12 +55,30 @@ static void set_period(struct session *session, uint64_t period)
 		sampler_set_switch_out_period(session->sampler, period);
 }
 
+static int follow_again(struct sampler *sampler, const struct sampler_threads *threads)
+{
+	return sampler_follow_switch_outs(sampler, threads, sampler_switch_out_period(sampler));
+}
+
+/* Threads that are younger than the target's may be anybody's: it is those known by now, and others from now on. */
+static void leave_others_out(struct session *session)
+{
+	struct session_time *time = &session->time;
+	struct session_switch_outs *outs = &time->outs;
+	const bool is_known = time->read_until_ns > time->wakings.youngest_ns;
+	const bool renews = outs->nr_others > outs->nr / 2 && is_known && !outs->was_renewed;
+	if (renews && session_follow_with(session, time->wakings.youngest, follow_again))
+		sampler_end_switch_outs(session->sampler);
+	outs->was_renewed = renews;
+}
+
 void session_pace_switch_outs(struct session *session, uint64_t nr_switches, uint64_t used_ns,
 			      uint64_t ns)
 {
 	struct session_switch_outs *outs = &session->time.outs;
 	if (!outs->chains)
 		return;
+	leave_others_out(session);
 	const uint64_t allowed = samples_allowed(session, used_ns, ns);
 	const uint64_t lost = sampler_switch_outs_lost(session->sampler);
 	/* Of all that are recorded half are switches out; samples may be of others' threads, too, or records be lost. */
@@ -69,7 +87,7 @@ void session_pace_switch_outs(struct session *session, uint64_t nr_switches, uin
 	const uint64_t nr = nr_switches / 2 > sampled ? nr_switches / 2 : sampled;
 	set_period(session, odd_near((nr + allowed - 1) / allowed, session->time.window_ns));
 	outs->most = SURGE * allowed;
-	outs->nr = 0;
+	outs->nr = outs->nr_others = 0;
 	outs->lost = lost;
 }
 
@@ -139,6 +157,7 @@ void session_note_switch_out(struct session *session, const struct record *recor
 	const uint8_t *stack;
 	enum wait_place place;
 	outs->nr++;
+	outs->nr_others += !time_account_name(time->account, record->tid);
 	damp(session);
 	if (!outs->chains || !session_has_room_for_wait(time) ||
 	    !wait_record_take_sample(&wait, &record->sample, &stack) ||

@@ -264,8 +264,8 @@ static void guard(struct session *session, uint64_t now_ns)
 				     SESSION_RECORDS_A_COPY * time->wakeups.nr_copies;
 	const uint64_t ns = now_ns - time->window_ns;
 	const bool is_too_much = costs_too_much(session, nr_switches, used_ns, ns);
-	session_guard_wakings(session, costs_too_much(session, time->nr_records, used_ns, ns));
 	session_pace_switch_outs(session, nr_switches, used_ns, ns);
+	session_guard_wakings(session, costs_too_much(session, time->nr_records, used_ns, ns));
 	time->window_ns = now_ns;
 	time->records_cpu_ns = 0;
 	time->nr_records = time->wakings.nr = time->wakings.nr_others = 0;

@@ -244,6 +244,7 @@ static void waits_are_sampled_as_they_begin(void)
 	CHECK(sampled.nr + lost >= sampled.nr_outs && sampled.nr <= sampled.nr_outs);
 	CHECK(sampled.nr > 0);
 	CHECK_EQ(sampled.nr_wrong, 0);
+	CHECK_EQ(sampler_switches_known_until(sampler), UINT64_MAX);
 	/* Each so many, and the first one on each CPU. */
 	sampler_set_switch_out_period(sampler, PERIOD);
 	CHECK_EQ(sampler_switch_out_period(sampler), PERIOD);
