@@ -118,7 +118,8 @@ def check_known(where, program, prefix=(), ctop_program=CTOP, seconds=6):
     # On its way to where it stays it may wait for something else, too briefly to be looked at: that is nowhere else.
     reads = {stack: ns for stack, ns in threads["idle"].items() if "read_nothing" in stack and stack[-1] == "[io]"}
     check({stack[-1] for stack in threads["idle"] if stack not in reads} <= {"[run queue]", "[wait, not seen]"}, f"{threads['idle']}")
-    check(sum(reads.values()) > 0.99 * sum(threads["idle"].values()), f"{threads['idle']}")
+    waiting = sum(ns for stack, ns in threads["idle"].items() if stack[-1] != "[run queue]") # for a CPU is the machine's matter
+    check(sum(reads.values()) > 0.99 * waiting, f"{threads['idle']}")
     # Up to where threads and programs begin.
     begins = {stack[0] for stacks in threads.values() for stack in stacks if len(stack) > 1}
     check(begins <= {"_start", "clone", "__clone", "clone3", "__clone3"}, f"{begins}")
@@ -184,13 +185,14 @@ def who_may_sample_need_not_look():
     need_root()
     without = [need_program("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
     with directory() as where:
-        path, stats, _ = record_waits(where, "--", workload("hidden"), "1", prefix=without)
+        path, stats, _ = record_waits(where, "--", workload("hidden"), "2", "20", prefix=without)
         threads = waits_of(path)
     need_samples(stats)
     check_sum(stats, threads)
     check(stats["waits_refused"] > 0, f"{stats}")
-    naps = sum(ns for stack, ns in threads["napper"].items() if "nap" in stack and stack[-1] == "[wait]")
-    check(naps > 0.9e9, f"{dict(threads)}")
+    # Where others begin threads all the time, samples are few until theirs are left out.
+    naps = sum(ns for stacks in threads.values() for stack, ns in stacks.items() if "nap" in stack and stack[-1] == "[wait]")
+    check(naps > 2e9, f"{dict(threads)}")
 
 
 @case
@@ -468,7 +470,7 @@ def bad_input():
         path = os.path.join(where, "x.ctop")
         check_refused(ctop("record", "--time", "wall", "-a", "-o", path), 2, "--time", "whole CPUs")
         check_refused(ctop("record", "--time", "wall", "-e", "page-faults", "-o", path, "--", "true"), 2, "page-faults", "clock")
-        check_refused(ctop("record", "--time", "never", "-o", path, "--", "true"), 2, "never", "cpu, wait, wall or goroutines")
+        check_refused(ctop("record", "--time", "never", "-o", path, "--", "true"), 2, "never", "cpu, wait, wall, goroutines or wakeups")
         check(not os.path.exists(path), "a file was written")
         ctop_ok("record", "-q", "-o", path, "--", workload("spin"), "0.3")
         for time in ("wait", "wall"):
