@@ -64,8 +64,8 @@ int symbolizer_give_debug_file(struct symbolizer *symbolizer, struct module_id m
 int symbolizer_give_code(struct symbolizer *symbolizer, const struct code_range *range, int fd,
 			 int error, uint64_t read_ns);
 /* The same; whole_bytes: the function's size. */
-int symbolizer_give_kernel_code(struct symbolizer *symbolizer, uint64_t start, int fd, int error,
-				uint64_t whole_bytes, uint64_t read_ns);
+int symbolizer_give_kernel_code(struct symbolizer *symbolizer, uint64_t start, const char *name,
+				int fd, int error, uint64_t whole_bytes, uint64_t read_ns);
 
 /*
  * Looks at frames published since, and at those waiting for a file; at most max_frames of work; without any it reads a part of the kernel's names,

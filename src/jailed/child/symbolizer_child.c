@@ -131,8 +131,8 @@ static int give_code(struct symbolizer_child *child, const struct message_code *
 static int give_kernel_code(struct symbolizer_child *child, const struct message_kernel_code *code,
 			    int fd)
 {
-	int result = symbolizer_give_kernel_code(child->symbolizer, code->start, fd, code->error,
-						 code->whole_bytes, code->read_ns);
+	int result = symbolizer_give_kernel_code(child->symbolizer, code->start, code->name, fd,
+						 code->error, code->whole_bytes, code->read_ns);
 	return result == -ENOMEM ? result : 0;
 }
 

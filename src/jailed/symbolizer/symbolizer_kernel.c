@@ -77,13 +77,21 @@ static void take_error(struct symbolizer *symbolizer, const struct kernel_copy *
 		error == -EACCES || error == -EPERM || error == -ENOENT;
 }
 
-int symbolizer_give_kernel_code(struct symbolizer *symbolizer, uint64_t start, int fd, int error,
-				uint64_t whole_bytes, uint64_t read_ns)
+/* Two may begin at one place, one after the other: modules come and go. */
+static bool is_of(const struct symbolizer *symbolizer, const struct kernel_copy *copy,
+		  uint64_t start, const char *name)
+{
+	return copy->start == start &&
+	       !strcmp(name_for_kernel(name_of(symbolizer, copy->function)), name);
+}
+
+int symbolizer_give_kernel_code(struct symbolizer *symbolizer, uint64_t start, const char *name,
+				int fd, int error, uint64_t whole_bytes, uint64_t read_ns)
 {
 	struct kernel_copies *copies = &symbolizer->kernel_copies;
 	size_t i = 0;
 	int result = -EINVAL;
-	while (i < copies->nr && copies->items[i].start != start)
+	while (i < copies->nr && !is_of(symbolizer, &copies->items[i], start, name))
 		i++;
 	if (i < copies->nr) {
 		const struct kernel_copy copy = copies->items[i];

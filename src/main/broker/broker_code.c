@@ -128,6 +128,12 @@ int broker_answer_code(struct broker *broker, struct channel *channel, enum brok
 static void take_kernel_code(void *context, const struct opener_answer *answer, int fd)
 {
 	struct job *job = context;
+	struct code_spent *spent = &job->broker->code.symbolizer;
+	const uint64_t most = OPENER_KERNEL_CODE_MAX;
+	const uint64_t used = fd < 0 ? 0 : answer->whole_bytes < most ? answer->whole_bytes : most;
+	/* Most functions are much shorter. */
+	spent->left_bytes += most - used;
+	spent->copied_bytes -= most - used;
 	job->kernel_code.whole_bytes = answer->whole_bytes;
 	job_answer(job, fd < 0 ? answer->error : fd);
 	if (fd >= 0)

@@ -82,7 +82,10 @@ int kernel_symbols_read(FILE *file, struct kernel_symbols *symbols)
 		kernel_symbols_release(symbols);
 		return -ENOMEM;
 	}
-	return 0;
+	if (!ferror(file))
+		return 0;
+	kernel_symbols_release(symbols);
+	return -EIO;
 }
 
 void kernel_symbols_release(struct kernel_symbols *symbols)
@@ -114,7 +117,7 @@ int kernel_function_find(const struct kernel_symbols *symbols, uint64_t start, c
 	/* What has been thrown away since it ran once (.init.text) has names, too, and is anybody's memory now. */
 	if (!found->module && (start < symbols->text_start || next->address > symbols->text_end))
 		return -ENXIO;
-	*function = (struct kernel_function){start, next->address};
+	*function = (struct kernel_function){start, next->address, found->module != 0};
 	return 0;
 }
 
@@ -167,12 +170,26 @@ static int read_symbols(struct kernel_symbols *symbols)
 	const int fd = privilege_openat(PRIVILEGE_KERNEL_NAMES, AT_FDCWD, "/proc/kallsyms",
 					O_RDONLY | O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	const int error = -errno;
+	if (!file && fd >= 0)
+		close(fd);
 	if (!file)
-		return -errno;
+		return error;
 	read_ns = now_ns;
 	const int result = kernel_symbols_read(file, symbols);
 	fclose(file);
 	return result;
+}
+
+/* A module may have gone since the list was read, and its place have become anybody's. */
+static bool is_still_there(struct kernel_symbols *symbols, const char *name,
+			   const struct kernel_function *function)
+{
+	struct kernel_function now;
+	kernel_symbols_release(symbols);
+	return !read_symbols(symbols) &&
+	       !kernel_function_find(symbols, function->start, name, &now) &&
+	       now.end == function->end;
 }
 
 ssize_t kernel_code_read(uint64_t start, const char *name, void *bytes, size_t most,
@@ -189,8 +206,10 @@ ssize_t kernel_code_read(uint64_t start, const char *name, void *bytes, size_t m
 					O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EPERM ? -EACCES : -errno;
-	const ssize_t got = kernel_function_read(fd, &function, bytes, most);
+	ssize_t got = kernel_function_read(fd, &function, bytes, most);
 	close(fd);
+	if (got >= 0 && function.is_of_module && !is_still_there(&symbols, name, &function))
+		got = -ESTALE;
 	*whole = function.end - function.start;
 	return got;
 }

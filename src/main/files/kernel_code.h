@@ -27,9 +27,10 @@ struct kernel_symbols {
 
 struct kernel_function {
 	uint64_t start, end;
+	bool is_of_module;
 };
 
-/* All of the list, in place of what was there. 0 or -ENOMEM. */
+/* All of the list, in place of what was there. 0, -ENOMEM or -EIO. */
 int kernel_symbols_read(FILE *file, struct kernel_symbols *symbols);
 void kernel_symbols_release(struct kernel_symbols *symbols);
 

@@ -156,36 +156,38 @@ static void close_lines(struct lines *lines)
 
 /* ---- the cache ---- */
 
-static bool has_bytes_at(int fd, const char *bytes, size_t size, off_t at)
+/* Nobody's but ours to read and write. */
+static bool is_ours(int fd, struct stat *status)
 {
-	char *found = malloc(size);
-	const bool is_so = found && at >= 0 && pread(fd, found, size, at) == (ssize_t)size &&
-			   memcmp(found, bytes, size) == 0;
-	free(found);
-	return is_so;
+	return !fstat(fd, status) && S_ISREG(status->st_mode) && status->st_uid == geteuid() &&
+	       !(status->st_mode & (S_IRWXG | S_IRWXO)) && status->st_size <= KERNEL_NAMES_MAX;
 }
 
-/* Whole, of this boot, kernel and modules, and nobody's but ours to read and write. */
-static bool is_as_kept(int fd, const struct text *head)
+/* Whole, and of this boot, kernel and modules. */
+static bool is_as_kept(const char *bytes, size_t size, const struct text *head)
 {
 	const size_t last = sizeof(last_line) - 1;
-	struct stat status;
-	return !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-	       !(status.st_mode & (S_IRWXG | S_IRWXO)) && status.st_size <= KERNEL_NAMES_MAX &&
-	       has_bytes_at(fd, head->bytes, head->size, 0) &&
-	       has_bytes_at(fd, last_line, last, status.st_size - (off_t)last);
+	return size >= head->size + last && memcmp(bytes, head->bytes, head->size) == 0 &&
+	       memcmp(bytes + size - last, last_line, last) == 0;
 }
 
-/* -1: there is none that is right. */
-static int open_kept(int directory_fd, const char *name, const struct text *head)
+/* A copy of it, which nobody changes any more. False: there is none that is right. */
+static bool read_kept(int directory_fd, const char *name, const struct text *head,
+		      struct text *names)
 {
-	int fd = openat(directory_fd, name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0 && !is_as_kept(fd, head)) {
+	struct stat status;
+	const int fd = openat(directory_fd, name,
+			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char *bytes = fd >= 0 && is_ours(fd, &status) ? malloc((size_t)status.st_size + 1) : NULL;
+	const size_t size = bytes ? (size_t)status.st_size : 0;
+	const bool is_right = bytes && pread(fd, bytes, size, 0) == (ssize_t)size &&
+			      is_as_kept(bytes, size, head);
+	if (is_right)
+		text_add_bytes(names, bytes, size);
+	free(bytes);
+	if (fd >= 0)
 		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return is_right && !names->failed;
 }
 
 /* The oldest of so many of other boots; "" while there are fewer. */
@@ -201,6 +203,8 @@ static void find_oldest(DIR *directory, const char *name, char oldest[NAME_BYTES
 		if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) != 0 ||
 		    strlen(entry->d_name) >= NAME_BYTES || !strcmp(entry->d_name, name) ||
 		    fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (!S_ISREG(status.st_mode))
 			continue;
 		nr++;
 		const struct timespec *at = &status.st_mtim;
@@ -301,15 +305,17 @@ int kernel_names_open(int directory_fd, enum kernel_names_from *from)
 {
 	struct kernel kernel = {0};
 	int result = look_at(&kernel);
-	int fd = result ? -1 : open_kept(directory_fd, kernel.name, &kernel.head);
+	int fd = -1;
 	*from = KERNEL_NAMES_CACHED;
-	if (!result && fd < 0)
+	if (!result && !read_kept(directory_fd, kernel.name, &kernel.head, &kernel.names)) {
 		result = print(&kernel);
-	if (!result && fd < 0) {
-		*from = keep(directory_fd, kernel.name, &kernel.names) ? KERNEL_NAMES_NOT_KEPT
-								       : KERNEL_NAMES_KEPT;
-		fd = give(&kernel.names);
+		if (!result)
+			*from = keep(directory_fd, kernel.name, &kernel.names)
+					? KERNEL_NAMES_NOT_KEPT
+					: KERNEL_NAMES_KEPT;
 	}
+	if (!result)
+		fd = give(&kernel.names);
 	close_lines(&kernel.lines);
 	free(kernel.first_function);
 	text_release(&kernel.head);

@@ -127,7 +127,7 @@ static void make_core(void)
 
 static ssize_t read_core(uint64_t start, uint64_t end, uint8_t *bytes, size_t most)
 {
-	const struct kernel_function wanted = {start, end};
+	const struct kernel_function wanted = {.start = start, .end = end};
 	int fd = memfd_create("core", MFD_CLOEXEC);
 	CHECK_EQ(write(fd, &core, sizeof(core)), (ssize_t)sizeof(core));
 	const ssize_t got = kernel_function_read(fd, &wanted, bytes, most);

@@ -50,8 +50,8 @@ static int give(struct scene *scene, uint64_t start, uint64_t whole_bytes)
 	char bytes[SIZE];
 	memset(bytes, 'k', sizeof(bytes));
 	const int fd = file_of_bytes(bytes, sizeof(bytes));
-	const int result =
-		symbolizer_give_kernel_code(scene->symbolizer, start, fd, 0, whole_bytes, READ_NS);
+	const int result = symbolizer_give_kernel_code(scene->symbolizer, start, "vfs_read", fd, 0,
+						       whole_bytes, READ_NS);
 	CHECK(fcntl(fd, F_GETFD) < 0);
 	return result;
 }
@@ -89,6 +89,9 @@ static void what_is_longer_is_cut_and_an_answer_nobody_asked_for_is_refused(void
 	struct kept_code code;
 	const uint8_t *bytes;
 	CHECK_EQ(give(scene, START + 1, SIZE), -EINVAL);
+	CHECK_EQ(symbolizer_give_kernel_code(scene->symbolizer, START, "another", -1, -ENXIO, 0,
+					     READ_NS),
+		 -EINVAL);
 	CHECK_EQ(give(scene, START, SIZE + 1), 0);
 	CHECK_EQ(give(scene, START, SIZE), -EINVAL);
 	CHECK(symbols_code(&scene->symbols, 0, &code, &bytes));
@@ -109,7 +112,9 @@ static void of_a_name_that_was_demangled_the_place_has_to_do(void)
 static void where_it_may_not_be_read_it_is_asked_for_once(void)
 {
 	struct scene *scene = begin((const uint64_t[]){START}, 1);
-	CHECK_EQ(symbolizer_give_kernel_code(scene->symbolizer, START, -1, -ENOENT, 0, READ_NS), 0);
+	CHECK_EQ(symbolizer_give_kernel_code(scene->symbolizer, START, "vfs_read", -1, -ENOENT, 0,
+					     READ_NS),
+		 0);
 	sample(scene, (struct module_id){1}, START + 0x200);
 	turn(scene);
 	CHECK_EQ(scene->nr_kernel_code, 1);
@@ -123,7 +128,9 @@ static void where_it_may_not_be_read_it_is_asked_for_once(void)
 static void what_was_too_much_is_asked_for_later(void)
 {
 	struct scene *scene = begin((const uint64_t[]){START}, 1);
-	CHECK_EQ(symbolizer_give_kernel_code(scene->symbolizer, START, -1, -EBUSY, 0, READ_NS), 0);
+	CHECK_EQ(symbolizer_give_kernel_code(scene->symbolizer, START, "vfs_read", -1, -EBUSY, 0,
+					     READ_NS),
+		 0);
 	turn(scene);
 	CHECK_EQ(scene->nr_kernel_code, 2);
 	scene_free(scene);
