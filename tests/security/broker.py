@@ -24,7 +24,7 @@ WORKLOADS = os.path.join(BUILD, "workloads")
 
 def demand(fault, workload, *arguments):
     """What a child that falls that way says of it."""
-    result = run(FAULTY, "record", "-e", "cpu-clock:u", "-o", "/dev/null", "--duration", "1", *arguments, "-p", workload,
+    result = run(FAULTY, "record", "-e", "cpu-clock:u", "-o", "/dev/null", "--duration", "2", *arguments, "-p", workload,
                  env=falling(fault))
     check("was given" in result.stderr or "was refused" in result.stderr,
           f"it said nothing of what it was given: {result.stderr}")
