@@ -150,7 +150,8 @@ static void read_marks(struct timeline *timeline, size_t row, const char *at)
 	const struct timeline_thread *thread = timeline_thread(timeline, row);
 	struct timeline_events mark = {.time_ns = thread->began_ns};
 	uint64_t after_ns, from_cpu, to_cpu;
-	while (*at && *at != '\n' && take_number(&at, thread->until_ns - mark.time_ns, &after_ns) &&
+	while (*at && *at != '\n' && mark.time_ns <= thread->until_ns &&
+	       take_number(&at, thread->until_ns - mark.time_ns, &after_ns) &&
 	       take_number(&at, UINT16_MAX, &mark.nr_preemptions) &&
 	       take_number(&at, UINT16_MAX, &mark.nr_migrations)) {
 		from_cpu = to_cpu = 0;
