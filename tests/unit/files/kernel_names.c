@@ -302,9 +302,24 @@ static bool is_made(const char *cache)
 	return is_so;
 }
 
+/* An emulator of programs takes another directory for the root, whose names lead elsewhere. */
+static bool is_real_root(void)
+{
+	struct stat below, absolute;
+	const int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const bool is_real = fd >= 0 && !fstatat(fd, "tmp", &below, 0) &&
+			     !stat("/tmp", &absolute) && below.st_ino == absolute.st_ino &&
+			     below.st_dev == absolute.st_dev;
+	if (fd >= 0)
+		close(fd);
+	return is_real;
+}
+
 static void the_directory_is_made(void)
 {
 	char path[128];
+	if (!is_real_root())
+		SKIP("emulated, / is another directory");
 	begin();
 	CHECK(is_made(where));
 	snprintf(path, sizeof(path), "%s/cache", where);
@@ -324,6 +339,8 @@ static void the_directory_is_made(void)
 static void a_directory_of_others_is_refused(void)
 {
 	char path[128];
+	if (!is_real_root())
+		SKIP("emulated, / is another directory");
 	begin();
 	snprintf(path, sizeof(path), "%s/ctop", where);
 	CHECK_EQ(mkdir(path, 0700), 0);
@@ -352,6 +369,8 @@ static void root_keeps_nothing_at_a_users(void)
 	struct stat status;
 	if (geteuid())
 		SKIP("needs root");
+	if (!is_real_root())
+		SKIP("emulated, / is another directory");
 	begin();
 	CHECK_EQ(chown(where, 65534, 65534), 0);
 	CHECK_EQ(open_in(where), -EPERM);
