@@ -26,6 +26,12 @@ struct wait_stack {
 	} last, before;
 };
 
+static void forget_stacks(struct waits *waits)
+{
+	index_release(&waits->by_task);
+	waits->stacks.nr = 0;
+}
+
 void waits_release(struct waits *waits)
 {
 	free(waits->stacks.items);
@@ -99,7 +105,7 @@ static struct wait_stack *find_or_add(struct waits *waits, const struct wait_rec
 	if (stack)
 		return stack;
 	if (waits->stacks.nr >= STACKS_MOST)
-		waits_release(waits);
+		forget_stacks(waits);
 	if (vec_reserve(&waits->stacks, waits->stacks.nr + 1) || index_reserve(&waits->by_task))
 		return NULL;
 	index_add(&waits->by_task, hash_of(wait), (uint32_t)waits->stacks.nr);

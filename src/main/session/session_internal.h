@@ -85,8 +85,6 @@ struct session_wakings {
 	uint64_t since_ns;	/* they are recorded */
 	bool was_renewed;	/* for other threads, in the turn before */
 	uint64_t nr_threads;	/* of the account, as they were */
-	int32_t youngest;	/* of all threads, at some time before all that has been read */
-	uint64_t youngest_ns;
 };
 
 /* session_switch_outs.c: waits that are sampled as they begin. */
@@ -131,6 +129,10 @@ struct session_time {
 	uint64_t window_ns, nr_records, running_ns;
 	uint64_t records_cpu_ns; /* of main, for these records */
 	uint64_t all_records;	 /* ever */
+	struct {
+		int32_t tid; /* of all threads, those of others, too, */
+		uint64_t at_ns;
+	} youngest; /* at that time: the target's from before are known once its records were read */
 	struct session_wakings wakings;
 	struct session_switch_outs outs;
 	struct session_wakeups wakeups;
@@ -291,6 +293,8 @@ void session_list_time(struct session *session);
 void session_switch_time(struct session *session, bool on, uint64_t ns);
 /* A record of the side band. */
 void session_tell_time(struct session *session, const struct record *record);
+/* All of the target's threads that were there when youngest was the last one. */
+bool session_knows_youngest(const struct session_time *time);
 /* How long until something is due that nothing else tells of; -1: nothing. */
 int session_time_rest_ms(const struct session *session);
 /* Takes what is due; a part of it, where it is very much. */
@@ -304,23 +308,23 @@ void session_add_times(struct session *session, struct session_stats *stats);
 
 /* ---- session_wakings.c ---- */
 
-/* Where they are to be had: of the account's threads, which have been listed since that one was the youngest of all. */
-void session_begin_wakings(struct session *session, int32_t youngest);
+/* Where they are to be had: of the account's threads, which have been listed since youngest was found. */
+void session_begin_wakings(struct session *session);
 void session_note_waking(struct session_time *time, const struct record *record);
 /* A SWITCH, before it is taken: it may end a wait whose waking was not told. */
 void session_note_untold_waking(struct session_time *time, const struct record *record);
 /* Once in a while: what is recorded costs too much, or is not of all threads. */
 void session_guard_wakings(struct session *session, bool is_too_much);
 
-/* The threads of the account. 0 or -errno. */
-int session_follow_with(struct session *session, int32_t youngest,
+/* The threads of the account, and those that come. 0 or -errno. */
+int session_follow_with(struct session *session,
 			int (*follow)(struct sampler *sampler,
 				      const struct sampler_threads *threads));
 
 /* ---- session_switch_outs.c ---- */
 
 /* Where they are to be had: as session_begin_wakings(). Without them looks alone say where threads wait. */
-void session_begin_switch_outs(struct session *session, int32_t youngest);
+void session_begin_switch_outs(struct session *session);
 /* A RECORD_SWITCHED_OUT, in the records' order. */
 void session_note_switch_out(struct session *session, const struct record *record);
 /* Once in a while: as many as they may cost, of so many switches in ns, in which the target computed for used_ns. */

@@ -65,9 +65,9 @@ static void leave_others_out(struct session *session)
 {
 	struct session_time *time = &session->time;
 	struct session_switch_outs *outs = &time->outs;
-	const bool is_known = time->read_until_ns > time->wakings.youngest_ns;
-	const bool renews = outs->nr_others > outs->nr / 2 && is_known && !outs->was_renewed;
-	if (renews && session_follow_with(session, time->wakings.youngest, follow_again))
+	const bool renews = outs->nr_others > outs->nr / 2 && !outs->was_renewed &&
+			    session_knows_youngest(time);
+	if (renews && session_follow_with(session, follow_again))
 		sampler_end_switch_outs(session->sampler);
 	outs->was_renewed = renews;
 }
@@ -106,11 +106,12 @@ static int follow(struct sampler *sampler, const struct sampler_threads *threads
 	return sampler_follow_switch_outs(sampler, threads, 1);
 }
 
-void session_begin_switch_outs(struct session *session, int32_t youngest)
+void session_begin_switch_outs(struct session *session)
 {
 	struct session_switch_outs *outs = &session->time.outs;
-	if (!session_places_waits(session) || !sampler_nr_switches(session->sampler) ||
-	    session_follow_with(session, youngest, follow))
+	/* Without call graphs there is nothing that a copy would be good for. */
+	if (!session_places_waits(session) || session->sampling.call_graph == CALL_GRAPH_NO ||
+	    !sampler_nr_switches(session->sampler) || session_follow_with(session, follow))
 		return;
 	outs->chains = calloc(1, sizeof(*outs->chains));
 	outs->most = SAMPLES_HZ;

@@ -175,6 +175,11 @@ static void serve_looks(struct session *session, uint64_t now_ns)
 
 /* ---- records ---- */
 
+bool session_knows_youngest(const struct session_time *time)
+{
+	return time->read_until_ns > time->youngest.at_ns;
+}
+
 static void take(void *context, const struct record *record, uint64_t before_ns)
 {
 	struct session *session = context;
@@ -271,6 +276,10 @@ static void guard(struct session *session, uint64_t now_ns)
 	time->nr_records = time->wakings.nr = time->wakings.nr_others = 0;
 	time->wakeups.nr_copies = 0;
 	time->running_ns = sum.ns[TIME_RUNNING];
+	if (session_knows_youngest(time)) {
+		time->youngest.tid = sampler_youngest_thread();
+		time->youngest.at_ns = clock_now_ns();
+	}
 	if (!is_too_much)
 		return;
 	end_records(session, now_ns);
@@ -300,10 +309,11 @@ int session_begin_time(struct session *session)
 		return result;
 	if (session_places_waits(session))
 		time_account_place_waits(time->account);
-	const int32_t youngest = sampler_youngest_thread();
+	time->youngest.tid = sampler_youngest_thread();
 	session_list_time(session);
-	session_begin_wakings(session, youngest);
-	session_begin_switch_outs(session, youngest);
+	time->youngest.at_ns = clock_now_ns();
+	session_begin_wakings(session);
+	session_begin_switch_outs(session);
 	return 0;
 }
 

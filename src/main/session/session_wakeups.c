@@ -51,8 +51,12 @@ void session_begin_wakeups(struct session *session)
 
 void session_renew_wakeups(struct session *session)
 {
-	if (session->time.wakeups.copies == COPIES_OF_ALL)
+	struct session_wakeups *wakeups = &session->time.wakeups;
+	if (wakeups->copies == COPIES_OF_ALL)
 		copy_all(session);
+	else
+		wakeups->nr_long = SIZE_MAX; /* those of before: they are opened again, too */
+	wakeups->renew_ns = 0;
 }
 
 /* Other threads wait long now than when they were asked for. */

@@ -11,7 +11,7 @@
 
 #include "wakers.h"
 
-int session_follow_with(struct session *session, int32_t youngest,
+int session_follow_with(struct session *session,
 			int (*follow)(struct sampler *sampler,
 				      const struct sampler_threads *threads))
 {
@@ -21,24 +21,22 @@ int session_follow_with(struct session *session, int32_t youngest,
 	if (!tids)
 		return -ENOMEM;
 	const struct sampler_threads threads = {tids, time_account_tids(time->account, tids, most),
-						youngest};
+						time->youngest.tid};
 	const int result = follow(session->sampler, &threads);
 	free(tids);
 	return result;
 }
 
-void session_begin_wakings(struct session *session, int32_t youngest)
+void session_begin_wakings(struct session *session)
 {
 	struct session_time *time = &session->time;
 	if (time->source != TIME_FROM_SWITCHES)
 		return;
 	time->wakers = wakers_new();
-	if (!time->wakers || session_follow_with(session, youngest, sampler_follow_wakings))
+	if (!time->wakers || session_follow_with(session, sampler_follow_wakings))
 		return;
 	time->source = TIME_FROM_WAKINGS;
 	time->wakings.since_ns = clock_now_ns();
-	time->wakings.youngest = youngest;
-	time->wakings.youngest_ns = clock_now_ns();
 	session_begin_wakeups(session);
 }
 
@@ -162,21 +160,20 @@ void session_guard_wakings(struct session *session, bool is_too_much)
 	const bool are_others = wakings->nr_others > wakings->nr / 2 && !wakings->was_renewed;
 	const bool is_missed = nr_threads != wakings->nr_threads && !covers_all(session);
 	/* Of threads that are younger not all are known yet. */
-	const bool is_known = time->read_until_ns > wakings->youngest_ns;
+	const bool is_known = session_knows_youngest(time);
+	bool was_renewed = false;
 	if (is_too_much && session_give_up_copies(session))
 		is_too_much = false; /* maybe: the next turn says */
 	else if (is_too_much && !(are_others && is_known))
 		give_up(session);
 	else if ((is_too_much || is_missed) && is_known) {
-		if (session_follow_with(session, wakings->youngest, sampler_follow_wakings))
-			give_up(session);
-		else
+		was_renewed = !session_follow_with(session, sampler_follow_wakings);
+		if (was_renewed)
 			session_renew_wakeups(session);
+		else
+			give_up(session);
 	}
 	wakings->was_renewed = is_too_much;
-	wakings->nr_threads = nr_threads;
-	if (is_known) {
-		wakings->youngest = sampler_youngest_thread();
-		wakings->youngest_ns = clock_now_ns();
-	}
+	if (!is_missed || was_renewed)
+		wakings->nr_threads = nr_threads;
 }
