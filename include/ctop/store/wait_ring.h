@@ -44,7 +44,8 @@ struct wait_record {
 	uint32_t reserved;
 	int32_t waker_pid,
 		waker_tid; /* WAKEUP: 0: it is none of the target's threads, and has no registers */
-	uint64_t ns, until_ns; /* TIME, WAKEUP: so long, up to then, which may be before time_ns */
+	uint64_t ns,
+		until_ns; /* TIME, WAKEUP: so long, up to then, which may be before time_ns; STACK, of a sample: when that was taken */
 	char name
 		[16]; /* TIME, WAKEUP: the thread's; the collector does not know it of one that has ended. "": nor does main */
 	uint64_t sp, pc; /* STACK, WAKEUP; 0: nobody may see them, or it has none */

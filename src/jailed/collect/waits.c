@@ -152,9 +152,34 @@ static int unwind(struct collector *collector, const struct wait_record *wait, s
 	return result;
 }
 
-static int take_stack(struct collector *collector, const struct wait_record *wait,
+/* Whose pid it was then another may have now, and another program is run: these maps say nothing of a stack from then. */
+static bool is_another_program(const struct process *process, uint64_t then_ns)
+{
+	return process_start(process) > then_ns || process_exec_ns(process) >= then_ns;
+}
+
+static const struct process *process_of(const struct collector *collector, int32_t pid)
+{
+	return process_table_find(collector->following.processes, pid);
+}
+
+/* A sample is from before it is told; what was executed since is not what waited. */
+static struct wait_record as_it_was(const struct collector *collector,
+				    const struct wait_record *wait)
+{
+	struct wait_record then = *wait;
+	const struct process *process = wait->until_ns ? process_of(collector, wait->pid) : NULL;
+	if (wait->until_ns)
+		then.time_ns = wait->until_ns;
+	if (process && is_another_program(process, wait->until_ns))
+		then.pc = 0;
+	return then;
+}
+
+static int take_stack(struct collector *collector, const struct wait_record *told,
 		      const uint8_t *bytes, bool patient)
 {
+	const struct wait_record then = as_it_was(collector, told), *wait = &then;
 	struct placed_wait now = {.epoch = collector->output.epoch};
 	struct modules *modules = &collector->unwinding.modules;
 	struct module *kind = wait->goroutine ? modules_of_reason(modules, wait->reason,
@@ -224,13 +249,11 @@ static int add_time(struct collector *collector, const struct wait_record *wait)
 	return 0;
 }
 
-/* Whose pid it was when somebody was woken another may have now, and another program is run: these maps say nothing of that stack. */
+/* One that is not known has gone. */
 static bool is_same_program(const struct collector *collector, const struct wait_record *wakeup)
 {
-	const struct process *process =
-		process_table_find(collector->following.processes, wakeup->waker_pid);
-	return process && process_start(process) <= wakeup->until_ns &&
-	       process_exec_ns(process) < wakeup->until_ns;
+	const struct process *process = process_of(collector, wakeup->waker_pid);
+	return process && !is_another_program(process, wakeup->until_ns);
 }
 
 /* The stack is the waker's, the task who was woken. */

@@ -325,7 +325,7 @@ extern const struct record_format switch_outs_format;
 
 /* Opens its rings. 0; -EXDEV: in a pid namespace the kernel tells others' numbers; -ENOTSUP: without records of switches; or -errno. */
 int traced_open(const struct sampler *sampler, struct traced *traced, const char *tracepoint,
-		uint32_t pages, uint32_t pages_least);
+		uint32_t pages, uint32_t pages_least, bool has_copies);
 /* What is told, and of whom, by the names of the tracepoint's fields. */
 struct traced_field {
 	const char *tid;

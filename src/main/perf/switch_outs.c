@@ -33,7 +33,7 @@ int sampler_follow_switch_outs(struct sampler *sampler, const struct sampler_thr
 	int result = 0;
 	if (!outs->traced.rings.nr)
 		result = traced_open(sampler, &outs->traced, "sched:sched_switch", PAGES,
-				     PAGES_LEAST);
+				     PAGES_LEAST, true);
 	if (!result)
 		result = traced_follow(sampler, &outs->traced, attr, &field, threads);
 	outs->period = result ? 0 : period;

@@ -15,6 +15,8 @@
 
 #include "event_internal.h"
 
+/* All CPUs' rings of one kind of copies: 32 MiB. */
+enum { COPIES_PAGES_OF_ALL = 8192 };
 /* Not in the kernel's headers for users: the inode of the namespace that all others are in. */
 #define FIRST_PID_NAMESPACE 0xEFFFFFFCu
 
@@ -147,8 +149,12 @@ int traced_follow(struct sampler *sampler, struct traced *traced, struct perf_ev
 }
 
 int traced_open(const struct sampler *sampler, struct traced *traced, const char *tracepoint,
-		uint32_t pages, uint32_t pages_least)
+		uint32_t pages, uint32_t pages_least, bool has_copies)
 {
+	/* Of copies few fit in: main is to come sooner. */
+	const uint32_t share = has_copies ? 4 : 2;
+	while (has_copies && pages > pages_least && pages * sampler->nr_rings > COPIES_PAGES_OF_ALL)
+		pages /= 2;
 	if (!sampler->switches.nr)
 		return -ENOTSUP;
 	if (!knows_numbers())
@@ -157,7 +163,7 @@ int traced_open(const struct sampler *sampler, struct traced *traced, const char
 	if (result)
 		return result;
 	side_rings_open(sampler, &traced->rings, pages, pages_least,
-			(uint32_t)(pages * sysconf(_SC_PAGESIZE) / 2));
+			(uint32_t)(pages * sysconf(_SC_PAGESIZE) / share));
 	return traced->rings.nr ? 0 : -EPERM;
 }
 

@@ -9,9 +9,9 @@
 
 #include "event_internal.h"
 
-/* 128 KiB per CPU hold 2,000 wakings; 512 KiB 30 with copies, of which all CPUs' take 32 MiB at most. */
+/* 128 KiB per CPU hold 2,000 wakings; 512 KiB 30 with copies. */
 enum { PAGES = 32, PAGES_LEAST = 4, COPIES_PAGES = 128, COPIES_PAGES_LEAST = 16 };
-enum { COPIES_PAGES_OF_ALL = 8192, COPY_BYTES = 16 << 10 };
+enum { COPY_BYTES = 16 << 10 };
 /* What the tracepoint writes ahead of its own fields: type, flags, how deep in interrupts, task. */
 enum { AT_FLAGS = 2, FLAGS_OF_INTERRUPTS = 0x18, RAW_LEAST = 8 };
 
@@ -48,7 +48,7 @@ static int open_rings(struct sampler *sampler)
 	const int result = tracepoint_field(tracepoint, "pid", &wakings->pid_offset, &bytes);
 	if (result || bytes != sizeof(int32_t))
 		return result ? result : -ENOTSUP;
-	return traced_open(sampler, &wakings->traced, tracepoint, PAGES, PAGES_LEAST);
+	return traced_open(sampler, &wakings->traced, tracepoint, PAGES, PAGES_LEAST, false);
 }
 
 int sampler_follow_wakings(struct sampler *sampler, const struct sampler_threads *threads)
@@ -80,15 +80,6 @@ uint64_t sampler_wakings_lost(const struct sampler *sampler)
 
 /* ---- with copies ---- */
 
-static int open_copies_rings(struct sampler *sampler)
-{
-	uint32_t pages = COPIES_PAGES;
-	while (pages > COPIES_PAGES_LEAST && pages * sampler->nr_rings > COPIES_PAGES_OF_ALL)
-		pages /= 2;
-	return traced_open(sampler, &sampler->wakings.copies, "sched:sched_waking", pages,
-			   COPIES_PAGES_LEAST);
-}
-
 /* Of whoever else wakes, and of whom an interrupt comes upon, no stack is copied. */
 int sampler_copy_wakings(struct sampler *sampler, int32_t *tids, size_t nr)
 {
@@ -102,7 +93,10 @@ int sampler_copy_wakings(struct sampler *sampler, int32_t *tids, size_t nr)
 	};
 	const struct sampler_threads threads = {tids, nr, INT32_MAX};
 	struct text condition = {0};
-	int result = copies->rings.nr ? 0 : open_copies_rings(sampler);
+	int result = 0;
+	if (!copies->rings.nr)
+		result = traced_open(sampler, copies, "sched:sched_waking", COPIES_PAGES,
+				     COPIES_PAGES_LEAST, true);
 	if (result)
 		return result;
 	traced_add_condition(&condition, &wakings->traced, "common_pid");

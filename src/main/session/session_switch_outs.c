@@ -2,6 +2,7 @@
 /* Waits that are sampled as they begin: how many, and what they tell, to the collector. */
 #include "session_internal.h"
 
+#include <asm/perf_regs.h>
 #include <stdlib.h>
 
 #include <ctop/base/clock.h>
@@ -121,6 +122,18 @@ void session_begin_switch_outs(struct session *session)
 
 /* ---- what they tell ---- */
 
+/* Two calls may be made from one place: of the same one the arguments are the same, too. */
+static bool is_call_of(const struct record_sample *sample, const struct system_call *call)
+{
+#if defined(__x86_64__)
+	return sample->regs[PERF_REG_X86_DI] == call->arguments[0] &&
+	       sample->regs[PERF_REG_X86_SI] == call->arguments[1];
+#elif defined(__aarch64__)
+	return sample->regs[PERF_REG_ARM64_X1] == call->arguments[1] &&
+	       sample->regs[PERF_REG_ARM64_X8] == (uint64_t)call->number;
+#endif
+}
+
 /* What the thread waits for just now, where that is at the same place as then. */
 static bool is_seen(const struct record *record, const struct wait_record *wait,
 		    enum wait_kind *kind)
@@ -128,7 +141,7 @@ static bool is_seen(const struct record *record, const struct wait_record *wait,
 	struct stat_line line;
 	const struct system_call call = system_call_read(record->pid, record->tid);
 	if (!call.is_told || call.pc != wait->pc || call.sp != wait->sp ||
-	    !proc_stat_line(record->pid, record->tid, &line))
+	    !is_call_of(&record->sample, &call) || !proc_stat_line(record->pid, record->tid, &line))
 		return false;
 	*kind = wait_kind_read(&call, record->pid, record->tid, line.state);
 	return *kind != WAIT_UNSEEN;
@@ -165,6 +178,7 @@ void session_note_switch_out(struct session *session, const struct record *recor
 	    !time_account_may_sample(time->account, record->tid, &place))
 		return;
 	wait.time_ns = clock_now_ns();
+	wait.until_ns = record->time_ns;
 	wait.kind = kind_of(outs->chains, record, &wait);
 	wait.place = place;
 	session_tell_waits(time, wait.time_ns);
