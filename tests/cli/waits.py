@@ -112,8 +112,11 @@ def check_known(where, program, prefix=(), ctop_program=CTOP, seconds=6):
         late = late_seconds()
     threads = waits_of(path)
     check_sum(stats, threads)
+    # Each child waits once, for 300 ms: where looks are dear, some are over before the next one.
+    stay = {name: stacks for name, stacks in threads.items() if name != "child"}
     # Whoever gets no CPU cannot look: what was not seen then is somewhere else.
-    check(seen_share(threads) > 0.9 - late / seconds, f"{seen_share(threads)}, {late} s of {seconds} nobody could look: {dict(threads)}")
+    for share, least in (seen_share(stay), 0.9), (seen_share({"child": threads["child"]}), 0.3):
+        check(share > least - late / seconds, f"{share}, {late} s of {seconds} nobody could look: {dict(threads)}")
     check_places(printed, threads, 0.15)
     # On its way to where it stays it may wait for something else, too briefly to be looked at: that is nowhere else.
     reads = {stack: ns for stack, ns in threads["idle"].items() if "read_nothing" in stack and stack[-1] == "[io]"}

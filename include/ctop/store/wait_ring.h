@@ -71,7 +71,7 @@ struct wait_ring {
 };
 
 /* Pages of records behind the first page. */
-enum { WAIT_RING_PAGES = 1024 };
+enum { WAIT_RING_PAGES = 256 };
 
 /* 0 or -errno. */
 int wait_ring_open(struct wait_ring *ring);

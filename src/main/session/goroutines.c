@@ -372,12 +372,37 @@ static void take_answer(struct goroutines *goroutines, struct process *process,
 	goroutines->counts.nr_programs++;
 }
 
+/* What another one runs that is still there is the same file, which nobody can have written to meanwhile. */
+static const struct process *find_same_program(const struct goroutines *goroutines,
+					       const struct proc_program *program)
+{
+	for (size_t i = 0; i < goroutines->processes.nr; i++) {
+		const struct process *process = &goroutines->processes.items[i];
+		if ((process->state == PROGRAM_SHOWN || process->state == PROGRAM_REFUSED) &&
+		    proc_is_same_program(&process->program, program))
+			return process;
+	}
+	return NULL;
+}
+
+static void find_out(struct goroutines *goroutines, struct process *process)
+{
+	const struct process *same = find_same_program(goroutines, &process->program);
+	if (!same) {
+		if (!goroutine_finder_ask(&goroutines->finder, goroutines->broker, process->pid))
+			process->state = PROGRAM_ASKED;
+		return;
+	}
+	struct goroutines_answer answer = {.refusal = GOROUTINES_NOT_GO};
+	if (same->layout)
+		answer = (struct goroutines_answer){.layout = *same->layout};
+	take_answer(goroutines, process, &answer);
+}
+
 /* It may execute another program, and be nobody's any more: its slots are another's. */
 static void follow_program(struct goroutines *goroutines, struct process *process, uint64_t now_ns)
 {
 	struct proc_program program;
-	if (now_ns < process->looked_ns + PROGRAM_EVERY_NS && process->looked_ns)
-		return;
 	process->looked_ns = now_ns;
 	if (!proc_program(process->pid, &program))
 		return;
@@ -387,39 +412,37 @@ static void follow_program(struct goroutines *goroutines, struct process *proces
 		process->looked_ns = now_ns;
 	}
 	process->program = program;
-	if (process->state == PROGRAM_UNKNOWN &&
-	    !goroutine_finder_ask(&goroutines->finder, goroutines->broker, process->pid))
-		process->state = PROGRAM_ASKED;
+	if (process->state == PROGRAM_UNKNOWN)
+		find_out(goroutines, process);
 }
 
-static void drop_ended(struct goroutines *goroutines)
+/* The last one takes its place. */
+static void drop(struct goroutines *goroutines, struct process *process)
 {
-	for (size_t i = 0; i < goroutines->processes.nr;) {
-		struct process *process = &goroutines->processes.items[i];
-		if (process->state == PROGRAM_ASKED ||
-		    broker_has_process(goroutines->broker, process->pid)) {
-			i++;
-			continue;
-		}
-		for (size_t slot = 0; slot < process->slots.nr; slot++)
-			tell_time(goroutines, process, &process->slots.items[slot], true);
-		clear(process);
-		*process = goroutines->processes.items[--goroutines->processes.nr];
-	}
+	for (size_t slot = 0; slot < process->slots.nr; slot++)
+		tell_time(goroutines, process, &process->slots.items[slot], true);
+	clear(process);
+	*process = goroutines->processes.items[--goroutines->processes.nr];
 }
 
 static void serve_programs(struct goroutines *goroutines, uint64_t now_ns)
 {
 	struct goroutines_answer answer;
 	const int32_t pid = goroutine_finder_serve(&goroutines->finder, now_ns, &answer);
-	struct process *process = pid ? find(goroutines, pid) : NULL;
-	if (process)
-		take_answer(goroutines, process, &answer);
+	struct process *answered = pid ? find(goroutines, pid) : NULL;
+	if (answered)
+		take_answer(goroutines, answered, &answer);
 	if (goroutines->in_round)
 		return;
-	drop_ended(goroutines);
-	for (size_t i = 0; i < goroutines->processes.nr; i++)
-		follow_program(goroutines, &goroutines->processes.items[i], now_ns);
+	for (size_t i = goroutines->processes.nr; i-- > 0;) {
+		struct process *process = &goroutines->processes.items[i];
+		if (process->looked_ns && now_ns < process->looked_ns + PROGRAM_EVERY_NS)
+			continue;
+		follow_program(goroutines, process, now_ns);
+		if (process->state != PROGRAM_ASKED &&
+		    !broker_has_process(goroutines->broker, process->pid))
+			drop(goroutines, process);
+	}
 }
 
 /* ---- its course ---- */

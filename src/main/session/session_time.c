@@ -29,7 +29,7 @@ enum { RECORDS_A_TURN = 16384, LOOKS_A_TURN = 256 };
  * seen stands for all that they wait for. Where few of them wait is worth a 200th.
  */
 #define LOOK_EVERY_NS (100 * NS_PER_MS)
-enum { LOOKS_SHARE = 500, PLACES_SHARE = 200 };
+enum { LOOKS_SHARE = 500, PLACES_SHARE = 200, FEW_THREADS = 64 };
 /* The guard looks at so much time, and does not mind a few records. */
 #define WINDOW_NS (NS_PER_SECOND / 4)
 enum { RECORDS_LEAST = 2500, RECORDS_LEAST_OF_BUDGET = 250 };
@@ -140,14 +140,13 @@ static bool uses_looks(const struct session_time *time)
 	return !time_source_has_records(time->source);
 }
 
-/* Of few threads it is worth more to see where they wait: as long as that is often enough to see most waits, and within --budget. */
+/* Of few threads it is worth more to see where they wait, within --budget. */
 static uint64_t least_between_passes(const struct session_time *time,
 				     const struct spending *spending)
 {
-	const uint64_t least_ns = time->pass_cpu_ns * LOOKS_SHARE;
-	const uint64_t soon_ns = time->pass_cpu_ns * PLACES_SHARE;
-	const uint64_t ns = time->ring.page && soon_ns <= 2 * LOOK_EVERY_NS ? soon_ns : least_ns;
-	return spending_pause_ns(spending, time->pass_cpu_ns, ns);
+	const bool is_few = time->ring.page && time->pass.nr <= FEW_THREADS;
+	const uint64_t share = is_few ? PLACES_SHARE : LOOKS_SHARE;
+	return spending_pause_ns(spending, time->pass_cpu_ns, time->pass_cpu_ns * share);
 }
 
 static uint64_t cpu_ns(const struct session_time *time)
