@@ -58,6 +58,7 @@ void process_table_set_same_image(struct process_table *processes, struct proces
 int32_t process_table_same_image(struct process_table *processes, const struct process *process);
 /* A doubtful process takes the maps of that one. 0, -ENOMEM, or -EAGAIN: they are not known. */
 int process_table_share_maps(struct process_table *processes, struct process *process);
+/* As /proc has it: the last one it told holds until a record names the thread. 0 or -ENOMEM. */
 int process_table_set_thread(struct process_table *processes, int32_t pid, int32_t tid,
 			     const char *comm);
 /* Records were lost: every space must be asked for again. */

@@ -30,6 +30,7 @@ enum { MAPS_MAX = 16384, MAPS_SET_MAX = MAPS_MAX / 2 };
 struct thread {
 	int32_t tid;
 	bool named; /* false: forked by one whose name is not known */
+	bool is_of_record; /* its name, not /proc's */
 	char comm[COMM_MAX];
 	UT_hash_handle hh;
 };
@@ -347,7 +348,7 @@ static int set_comm(struct process *process, int32_t tid, const char *comm)
 	struct thread *thread = make_thread(process, tid);
 	if (!thread)
 		return -ENOMEM;
-	thread->named = true;
+	thread->named = thread->is_of_record = true;
 	copy_comm(thread->comm, comm);
 	if (tid == process->pid)
 		copy_comm(process->comm, comm);
@@ -358,8 +359,15 @@ int process_table_set_thread(struct process_table *processes, int32_t pid, int32
 			     const char *comm)
 {
 	struct process *process = process_table_add(processes, pid);
+	struct thread *thread = process ? make_thread(process, tid) : NULL;
 	processes->nr_changes++;
-	return process ? set_comm(process, tid, comm) : -ENOMEM;
+	if (!thread)
+		return -ENOMEM;
+	if (thread->is_of_record)
+		return 0;
+	const int result = set_comm(process, tid, comm);
+	thread->is_of_record = false;
+	return result;
 }
 
 /* ---- records ---- */
@@ -580,8 +588,11 @@ int process_table_set_maps(struct process_table *processes, int32_t pid, const c
 void process_table_doubt_all(struct process_table *processes)
 {
 	struct process *process, *next;
+	struct thread *thread, *next_thread;
 	HASH_ITER (hh, processes->processes, process, next) {
 		process->doubtful = true;
 		process->same_image = 0;
+		HASH_ITER (hh, process->threads, thread, next_thread)
+			thread->is_of_record = false;
 	}
 }

@@ -462,6 +462,23 @@ static void an_image_that_is_another(void)
 	process_table_free(processes);
 }
 
+/* Between two looks of main's no event was on: who began another program then is told by the second alone. */
+static void the_last_look_names_a_thread_until_a_record_does(void)
+{
+	struct process_table *processes = process_table_new();
+	CHECK_EQ(process_table_set_thread(processes, SHELL, SHELL, "sh"), 0);
+	CHECK_EQ(process_table_set_thread(processes, SHELL, SHELL, "ls"), 0);
+	CHECK_STR(process_table_comm_of(processes, SHELL, SHELL), "ls");
+	CHECK_EQ(process_table_comm(processes, SHELL, SHELL, "cat", true), 0);
+	CHECK_EQ(process_table_set_thread(processes, SHELL, SHELL, "ls"), 0);
+	CHECK_STR(process_table_comm_of(processes, SHELL, SHELL), "cat");
+	/* The next one may have been lost. */
+	process_table_doubt_all(processes);
+	CHECK_EQ(process_table_set_thread(processes, SHELL, SHELL, "tac"), 0);
+	CHECK_STR(process_table_comm_of(processes, SHELL, SHELL), "tac");
+	process_table_free(processes);
+}
+
 static void a_thread_shares_the_space(void)
 {
 	struct process_table *processes = process_table_new();
@@ -686,6 +703,7 @@ int main(void)
 	RUN(a_fork_of_one_in_doubt_is_in_doubt);
 	RUN(the_maps_of_whom_it_was_forked_from);
 	RUN(an_image_that_is_another);
+	RUN(the_last_look_names_a_thread_until_a_record_does);
 	RUN(a_thread_shares_the_space);
 	RUN(exec_drops_every_map_and_every_other_thread);
 	RUN(exec_ends_doubt);
