@@ -118,9 +118,9 @@ def check_known(where, program, prefix=(), ctop_program=CTOP, seconds=6):
     for share, least in (seen_share(stay), 0.9), (seen_share({"child": threads["child"]}), 0.3):
         check(share > least - late / seconds, f"{share}, {late} s of {seconds} nobody could look: {dict(threads)}")
     check_places(printed, threads, 0.15)
-    # On its way to where it stays it may wait for something else, too briefly to be looked at: that is nowhere else.
+    # On its way to where it stays it may wait for something else, too briefly to be looked at, if not to be sampled: what for is not known.
     reads = {stack: ns for stack, ns in threads["idle"].items() if "read_nothing" in stack and stack[-1] == "[io]"}
-    check({stack[-1] for stack in threads["idle"] if stack not in reads} <= {"[run queue]", "[wait, not seen]"}, f"{threads['idle']}")
+    check({stack[-1] for stack in threads["idle"] if stack not in reads} <= {"[run queue]", "[wait, not seen]", "[wait]"}, f"{threads['idle']}")
     waiting = sum(ns for stack, ns in threads["idle"].items() if stack[-1] != "[run queue]") # for a CPU is the machine's matter
     check(sum(reads.values()) > 0.99 * waiting, f"{threads['idle']}")
     # Up to where threads and programs begin.
