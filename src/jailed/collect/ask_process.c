@@ -132,9 +132,9 @@ int ask_process(struct collector *collector, struct process *process, int32_t ti
 int ask_threads_answer(struct following *following, const struct message_threads *answer)
 {
 	for (uint32_t i = 0; i < answer->nr; i++) {
-		int result = process_table_set_thread(following->processes, answer->pid,
-						      answer->threads[i].tid,
-						      answer->threads[i].comm);
+		int result =
+			process_table_set_thread(following->processes, answer->pid,
+						 answer->threads[i].tid, answer->threads[i].comm);
 		if (result)
 			return result;
 	}

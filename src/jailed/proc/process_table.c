@@ -29,7 +29,7 @@ enum { MAPS_MAX = 16384, MAPS_SET_MAX = MAPS_MAX / 2 };
 
 struct thread {
 	int32_t tid;
-	bool named; /* false: forked by one whose name is not known */
+	bool named;	   /* false: forked by one whose name is not known */
 	bool is_of_record; /* its name, not /proc's */
 	char comm[COMM_MAX];
 	UT_hash_handle hh;

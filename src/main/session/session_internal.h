@@ -294,7 +294,10 @@ void session_switch_time(struct session *session, bool on, uint64_t ns);
 /* A record of the side band. */
 void session_tell_time(struct session *session, const struct record *record);
 /* All of the target's threads that were there when youngest was the last one. */
-bool session_knows_youngest(const struct session_time *time);
+static inline bool session_knows_youngest(const struct session_time *time)
+{
+	return time->read_until_ns > time->youngest.at_ns;
+}
 /* How long until something is due that nothing else tells of; -1: nothing. */
 int session_time_rest_ms(const struct session *session);
 /* Takes what is due; a part of it, where it is very much. */

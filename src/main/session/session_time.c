@@ -174,11 +174,6 @@ static void serve_looks(struct session *session, uint64_t now_ns)
 
 /* ---- records ---- */
 
-bool session_knows_youngest(const struct session_time *time)
-{
-	return time->read_until_ns > time->youngest.at_ns;
-}
-
 static void take(void *context, const struct record *record, uint64_t before_ns)
 {
 	struct session *session = context;
