@@ -498,6 +498,39 @@ def record_work(where, pids, seconds, *arguments):
     return Recording(os.path.join(where, "x.ctop"), stats, stacks, recorder.errors)
 
 
+def cgroup2():
+    """Where it is mounted, if a cgroup can be made there."""
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        mounts = [line.split() for line in file]
+    places = [words[1] for words in mounts if words[2] == "cgroup2"]
+    if not places:
+        raise Skip("cgroup2 is not mounted")
+    return places[0]
+
+
+def _is_inhabited(path):
+    with open(os.path.join(path, "cgroup.procs"), encoding="ascii") as file:
+        return file.read() != ""
+
+
+@contextlib.contextmanager
+def cgroup():
+    """(mount, name) of a cgroup that has one below it."""
+    mount, name = cgroup2(), f"ctop-test-{os.getpid()}"
+    path = os.path.join(mount, name)
+    try:
+        os.makedirs(os.path.join(path, "below"))
+    except OSError as error:
+        raise Skip(f"no cgroup can be made in {mount}: {error.strerror}") from error
+    try:
+        yield mount, name
+    finally:
+        for place in os.path.join(path, "below"), path:
+            # Children of those that were ended end by themselves.
+            wait_until(lambda place=place: not _is_inhabited(place), f"end of those in {place}")
+            os.rmdir(place)
+
+
 def with_function(stacks, name):
     return sum(count for stack, count in stacks.items() if name in stack[1:])
 

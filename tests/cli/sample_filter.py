@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 
-from harness import (BUILD, CTOP, PATIENCE, Skip, case, check, check_refused, child, ctop, directory, ended_well, folded,
+from harness import (BUILD, CTOP, PATIENCE, case, cgroup, cgroup2, check, check_refused, child, ctop, directory, ended_well, folded,
                      main, need_program, need_root, record, record_work, recording_of, share_complete, target,
                      wait_for_cpu_time, wait_until, with_function)
 
@@ -27,32 +27,6 @@ def comms(recording):
 
 
 # ---- cgroups ----
-
-
-def cgroup2():
-    """Where it is mounted, if a cgroup can be made there."""
-    with open("/proc/self/mounts", encoding="utf-8") as file:
-        mounts = [line.split() for line in file]
-    places = [words[1] for words in mounts if words[2] == "cgroup2"]
-    if not places:
-        raise Skip("cgroup2 is not mounted")
-    return places[0]
-
-
-@contextlib.contextmanager
-def cgroup():
-    """(mount, name) of a cgroup that has one below it."""
-    mount, name = cgroup2(), f"ctop-test-{os.getpid()}"
-    path = os.path.join(mount, name)
-    try:
-        os.makedirs(os.path.join(path, "below"))
-    except OSError as error:
-        raise Skip(f"no cgroup can be made in {mount}: {error.strerror}") from error
-    try:
-        yield mount, name
-    finally:
-        os.rmdir(os.path.join(path, "below"))
-        os.rmdir(path)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 
-from harness import BUILD, CTOP, Skip, case, check, ctop_ok, directory, main, need_program, need_root, run, target
+from harness import BUILD, CTOP, Skip, case, cgroup, check, child, ctop_ok, directory, main, need_program, need_root, run, target
 
 STATES = ("running", "runnable", "waiting")
 # What one may take on a machine that is slow and busy.
@@ -228,6 +228,23 @@ def chrome_has_events():
             check(sum(args[kind] for args in happened) == ended[name]["args"][kind], f"{name} {kind}: {happened}, {ended[name]}")
     moves = [event["args"] for event in events if event.get("cat") == "scheduling" and by_tid.get(event["tid"]) == "mover" and event["args"]["migrations"] == 1]
     check(all({args["from CPU"], args["to CPU"]} == cpus for args in moves), f"{moves}, {cpus}")
+
+
+@case
+def threads_are_in_their_cgroups():
+    """Each process where it is; those that it creates, too, also if they end before anybody asks."""
+    need_root()
+    with cgroup() as (mount, name), directory() as where, child("sh", "-c", "while :; do sleep 0.02; /bin/true; done") as inside, child("sleep", "60") as outside:
+        with open(os.path.join(mount, name, "below", "cgroup.procs"), "w", encoding="ascii") as file:
+            file.write(str(inside.pid))
+        path, threads = recorded(where, "-p", f"{inside.pid},{outside.pid}", "--duration", "0.5")
+        report = ctop_ok("report", "--timeline", path).stdout
+    told = {cgroup_path: int(nr) for nr, cgroup_path in
+            re.findall(r"^ +[\d.]+ +[\d.]+ +[\d.]+ +(\d+)  (/.*|not known)$", report, re.M)}
+    here = f"/{name}/below"
+    check(len(told) == 2 and "not known" not in told, f"{told}: {report}")
+    check([nr for cgroup_path, nr in told.items() if cgroup_path != here] == [1], f"{told}: {report}")
+    check(told[here] == len(threads) - 1 > 10, f"{told}: {threads}")
 
 
 @case

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a recording says of what its threads did when: the values of `timeline.0`, `timeline.1`, ..., a zero byte between two; those behind a 'w' are of
- * `timeline.wait.0`, ..., behind an 'e' of `timeline.events.0`, .... Whatever it says, memory stays within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
+ * `timeline.wait.0`, ..., behind an 'e' of `timeline.events.0`, ..., behind a 'c' of `timeline.cgroups.0`, .... Whatever it says, memory stays within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
  */
 #include <ctop/base/text.h>
 #include <ctop/metadata/timeline_facts.h>
 
 #include "fuzz.h"
 
-enum { ROWS_MAX = 8, ROW_BYTES = 8192, WAIT_BYTES = 128, EVENT_BYTES = 1 << 18, CELLS = 100 };
+enum {
+	ROWS_MAX = 8,
+	ROW_BYTES = 8192,
+	WAIT_BYTES = 128,
+	EVENT_BYTES = 1 << 18,
+	CGROUP_BYTES = (1 << 17) + 2 * 8192,
+	CELLS = 100
+};
 #define HISTORY_BYTES (UINT64_C(8) << 20)
 
 static size_t written;
@@ -28,6 +35,7 @@ static void check(struct timeline *timeline, size_t row)
 	struct timeline_seen seen;
 	REQUIRE(thread->pid >= 0 && thread->tid >= 0);
 	REQUIRE(thread->began_ns <= thread->until_ns);
+	REQUIRE(!thread->cgroup || timeline_cgroup(timeline, thread->cgroup)[0]);
 	REQUIRE(strnlen(thread->name, sizeof(thread->name)) < sizeof(thread->name));
 	timeline_cells(timeline, &row, 1, thread->began_ns,
 		       (thread->until_ns - thread->began_ns) / CELLS + 1, NULL, 0, cells, CELLS);
@@ -55,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	REQUIRE(history);
 	history_set_limit(history, HISTORY_BYTES);
 	REQUIRE(history_keep_timeline(history) == 0);
-	for (unsigned i = 0, nr = 0, nr_waits = 0, nr_events = 0; i < ROWS_MAX && size; i++) {
+	for (unsigned i = 0, nr = 0, nr_waits = 0, nr_events = 0, nr_cgroups = 0;
+	     i < ROWS_MAX && size; i++) {
 		const size_t most = size < ROW_BYTES ? size : ROW_BYTES;
 		const size_t length = strnlen((const char *)bytes, most);
 		memcpy(row, bytes, length);
@@ -64,9 +73,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "wait.%u", nr_waits++);
 		else if (row[0] == 'e')
 			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "events.%u", nr_events++);
+		else if (row[0] == 'c')
+			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "cgroups.%u", nr_cgroups++);
 		else
 			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%u", nr++);
-		const bool has_letter = row[0] == 'w' || row[0] == 'e';
+		const bool has_letter = row[0] && strchr("wec", row[0]);
 		REQUIRE(history_set_info(history, key, row + has_letter) == 0);
 		bytes += length + (length < size);
 		size -= length + (length < size);
@@ -85,8 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	written = 0;
 	REQUIRE(timeline_facts_add(timeline, &sink) == 0);
-	REQUIRE(written <=
-		TIMELINE_FACTS_BYTES + EVENT_BYTES + 2 * ROW_BYTES + TIMELINE_WAITS * WAIT_BYTES);
+	REQUIRE(written <= TIMELINE_FACTS_BYTES + EVENT_BYTES + 2 * ROW_BYTES +
+				   TIMELINE_WAITS * WAIT_BYTES + CGROUP_BYTES);
 	history_free(history);
 	return 0;
 }

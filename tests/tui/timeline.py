@@ -44,6 +44,8 @@ def live_threads_have_rows():
         window.wait_until(shows(r"waits at"), "where it waits")
         window.press("p")
         window.wait_until(shows(r"PROCESSES"), "processes")
+        window.press("p")
+        window.wait_until(shows(r"CGROUPS by path|a row for each cgroup|THREADS by number"), "cgroups, where there are any")
         window.press("q")
         window.wait_for_prompt()
 

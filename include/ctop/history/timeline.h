@@ -57,6 +57,11 @@ void timeline_set_sums(struct timeline *timeline, int32_t pid, int32_t tid,
 void timeline_set_life(struct timeline *timeline, size_t row, const struct timeline_thread *life);
 void timeline_add_mark(struct timeline *timeline, size_t row, const struct timeline_events *mark);
 
+/* A row of which it is not known which cgroup it is in, each once; SIZE_MAX: there is none now. Threads are where others of their process are, and very many that are new where their creators are. */
+size_t timeline_next_unasked(struct timeline *timeline);
+/* The path from the root of version 2's hierarchy on, untrusted; NULL: nobody can say any more, and it is where its creator is. What there is no room for is not known. */
+void timeline_set_cgroup(struct timeline *timeline, size_t row, const char *path);
+
 /* So many threads were too many where it was recorded. */
 void timeline_miss_threads(struct timeline *timeline, uint64_t nr);
 
@@ -80,6 +85,7 @@ struct timeline_thread {
 	bool is_created; /* its beginning is that of the thread, by: */
 	int32_t creator_pid, creator_tid;
 	uint64_t started_ns; /* when it got a CPU first, if that was seen; else 0 */
+	uint32_t cgroup;     /* for timeline_cgroup(); 0: not known */
 };
 size_t timeline_nr_threads(const struct timeline *timeline);
 /* Borrowed until the next stretch or mark. */
@@ -93,6 +99,8 @@ size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t 
 /* "4711 main": who created a thread, the name, if it is known, untrusted. */
 void timeline_add_creator(const struct timeline *timeline, const struct timeline_thread *thread,
 			  struct text *out);
+/* Borrowed, untrusted; "": not known. From 1 on, without a gap. */
+const char *timeline_cgroup(const struct timeline *timeline, uint32_t cgroup);
 /* The row of a thread; SIZE_MAX: it has gone. */
 size_t timeline_row_of(const struct timeline *timeline, uint64_t serial);
 uint64_t timeline_first_ns(const struct timeline *timeline); /* 0: nothing has happened */

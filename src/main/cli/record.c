@@ -20,6 +20,7 @@
 #include <ctop/metadata/woken_facts.h>
 #include <ctop/output/output.h>
 #include <ctop/output/say.h>
+#include <ctop/report/history_consumer.h>
 #include <ctop/report/weight_text.h>
 #include <ctop/session/disk.h>
 #include <ctop/session/run.h>
@@ -493,12 +494,6 @@ static int record(struct recording_run *run, int signal_fd, struct error *error)
 	return result;
 }
 
-/* Without memory it says less, nothing wrong. */
-static void follow_threads(void *context, const struct thread_stretch *stretch)
-{
-	(void)timeline_add(context, stretch);
-}
-
 static int open_and_run(struct recording_run *run, int signal_fd, struct error *error)
 {
 	const struct session_consumer consumer = {run, begin_epoch, take_samples};
@@ -513,7 +508,7 @@ static int open_and_run(struct recording_run *run, int signal_fd, struct error *
 	run->timeline = timeline_new(TIMELINE_BYTES);
 	if (!run->timeline)
 		return error_set(error, -ENOMEM, "out of memory");
-	session_follow_threads(run->session, follow_threads, run->timeline);
+	session_follow_threads(run->session, timeline_consumer_take, run->timeline);
 	if (!run->options->no_inline)
 		session_want_lines(run->session, SESSION_LINES_AWAITED);
 	if (!run->options->no_keep_code)

@@ -37,6 +37,7 @@ void timeline_clear(struct timeline *timeline)
 		free_row(timeline, &timeline->rows.items[i]);
 	timeline->rows.nr = timeline->nr_waits = 0;
 	index_clear(&timeline->by_ids);
+	timeline_forget_cgroups(timeline);
 	timeline->shift = FIRST_SHIFT;
 	timeline->events_shift = FIRST_EVENTS_SHIFT;
 	timeline->nr_coarser = 0;
@@ -151,6 +152,7 @@ static int forget_ended(struct timeline *timeline)
 		}
 	}
 	timeline->rows.nr = kept;
+	timeline->nr_asked = 0; /* those that are known are passed over */
 	timeline->last_row = SIZE_MAX;
 	return index_rows(timeline);
 }

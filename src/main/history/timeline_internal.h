@@ -4,7 +4,7 @@
 
 /*
  * The timeline's rows, for its files: timeline.c (threads), timeline_tiles.c (their tiles), timeline_events.c (what happened to
- * them), timeline_query.c (what is asked), timeline_waits.c (the longest waits). */
+ * them), timeline_cgroups.c (where they are), timeline_query.c (what is asked), timeline_waits.c (the longest waits). */
 
 #include <ctop/base/index.h>
 #include <ctop/history/timeline.h>
@@ -67,6 +67,13 @@ struct timeline {
 	size_t last_row;			/* that was asked for last */
 	struct past_wait waits[TIMELINE_WAITS]; /* that are over, the longest first */
 	size_t nr_waits;
+	struct {
+		char **items; /* paths; struct timeline_thread counts them from 1 */
+		size_t nr, capacity;
+	} cgroups;
+	uint64_t cgroup_bytes;
+	size_t nr_asked;   /* rows from the first on whose cgroup was asked for */
+	uint64_t asked_ns; /* when the youngest of them began */
 };
 
 /* ---- timeline_tiles.c ---- */
@@ -91,6 +98,10 @@ void timeline_note_event(struct timeline *timeline, struct timeline_row *row,
 void timeline_put_mark(struct timeline *timeline, struct timeline_row *row,
 		       const struct event_mark *mark);
 void timeline_free_marks(struct timeline *timeline, struct timeline_row *row);
+
+/* ---- timeline_cgroups.c ---- */
+
+void timeline_forget_cgroups(struct timeline *timeline);
 
 /* ---- timeline_waits.c ---- */
 

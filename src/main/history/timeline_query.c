@@ -16,7 +16,8 @@
 uint64_t timeline_bytes(const struct timeline *timeline)
 {
 	return sizeof(*timeline) + vec_bytes(&timeline->rows) + index_bytes(&timeline->by_ids) +
-	       timeline->tile_bytes + timeline->event_bytes;
+	       timeline->tile_bytes + timeline->event_bytes + timeline->cgroup_bytes +
+	       vec_bytes(&timeline->cgroups);
 }
 
 size_t timeline_nr_threads(const struct timeline *timeline)

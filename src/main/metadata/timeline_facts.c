@@ -10,6 +10,7 @@
 #include <ctop/base/text.h>
 
 #include "rows.h"
+#include "timeline_cgroup_facts.h"
 #include "timeline_event_facts.h"
 #include "timeline_wait_facts.h"
 
@@ -142,6 +143,8 @@ int timeline_facts_add(struct timeline *timeline, const struct metadata_sink *si
 		result = timeline_wait_facts_add(timeline, sink);
 	if (!result)
 		result = timeline_event_facts_add(timeline, sink);
+	if (!result)
+		result = timeline_cgroup_facts_add(timeline, sink);
 	nr_missing += timeline_nr_forgotten(timeline);
 	snprintf(number, sizeof(number), "%zu", nr_missing);
 	return result || !nr_missing ? result : sink->add(sink->context, MISSING_KEY, number);
@@ -328,6 +331,7 @@ int timeline_facts_read(struct history *history)
 	if (timeline) {
 		timeline_wait_facts_read(history);
 		timeline_event_facts_read(history);
+		timeline_cgroup_facts_read(history);
 	}
 	return result;
 }

@@ -272,8 +272,9 @@ const struct option_row option_rows[] = {
 	 "o(ther), "
 	 "- waiting for what nobody saw, ? unknown. Below, for each thread of which there are "
 	 "records: when it was created and by whom, how long it waited for its first CPU, when it "
-	 "ended, how often it was preempted and migrated to another CPU. --from and --to choose a "
-	 "part; its seconds are about. In the interface it is the first view."},
+	 "ended, how often it was preempted and migrated to another CPU. Where there are several "
+	 "cgroups, the sums of each. --from and --to choose a part; its seconds are about. In the "
+	 "interface it is the first view."},
 	{OPTION_MODULES, GROUP_OUTPUT, LIVE | REPORT, 0, "modules", NULL, COMPLETE_NOTHING, NULL,
 	 "the modules, and where their names come from",
 	 "Each program, library, the kernel and generated code, with its build-id and the source "

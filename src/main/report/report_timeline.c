@@ -144,6 +144,51 @@ static void add_all_events(const struct chart *chart, const size_t *rows, size_t
 			 "+: at least; of some of its time there are no records of switches.\n");
 }
 
+/* ---- cgroups ---- */
+
+struct cgroup_sum {
+	size_t nr;
+	uint64_t ns[NR_THREAD_STATES];
+};
+
+static void add_cgroup(const struct chart *chart, const struct cgroup_sum *sum, const char *path)
+{
+	for (int state = 0; state < THREAD_UNKNOWN; state++)
+		text_addf(chart->out, "%11.3f", (double)sum->ns[state] / (double)NS_PER_SECOND);
+	text_addf(chart->out, "  %8zu  ", sum->nr);
+	text_add_safe(chart->out, path);
+	text_add(chart->out, "\n");
+}
+
+/* All of the time, as each thread's sums are. Where there is one alone it says nothing more. */
+static int add_cgroups(const struct chart *chart, const size_t *rows, size_t nr)
+{
+	uint32_t nr_cgroups = 0;
+	while (timeline_cgroup(chart->timeline, nr_cgroups + 1)[0])
+		nr_cgroups++;
+	if (nr_cgroups < 2)
+		return 0;
+	struct cgroup_sum *sums = calloc(nr_cgroups + 1, sizeof(*sums));
+	if (!sums)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		const struct timeline_thread *thread = timeline_thread(chart->timeline, rows[i]);
+		struct cgroup_sum *sum = &sums[thread->cgroup];
+		sum->nr++;
+		for (int state = 0; state < NR_THREAD_STATES; state++)
+			sum->ns[state] += thread->ns[state];
+	}
+	text_addf(chart->out, "\n%11s%11s%11s  %8s  %s\n", "CPU s", "queued s", "waited s",
+		  "threads", "cgroup, of all of the time");
+	for (uint32_t cgroup = 1; cgroup <= nr_cgroups; cgroup++)
+		if (sums[cgroup].nr)
+			add_cgroup(chart, &sums[cgroup], timeline_cgroup(chart->timeline, cgroup));
+	if (sums[0].nr)
+		add_cgroup(chart, &sums[0], "not known");
+	free(sums);
+	return 0;
+}
+
 static void add_head(const struct chart *chart)
 {
 	const uint64_t first_ns = timeline_first_ns(chart->timeline);
@@ -223,6 +268,7 @@ int report_timeline_add(struct history *history, const struct options *options, 
 			add_row(&chart, rows[i]);
 		add_source(&chart, rows, nr);
 		add_all_events(&chart, rows, nr);
+		result = add_cgroups(&chart, rows, nr);
 	} else if (!result) {
 		text_add(out, "No thread was there then, or none passes the filters.\n");
 	}

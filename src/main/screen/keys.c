@@ -128,7 +128,7 @@ const struct key_row key_rows[] = {
 	{ACTION_PROCESSES, {'p'}, KEYS_SORT, TREE | FLAME, NULL, "p",
 	 "a row for each process, or the stacks of all together"},
 	{ACTION_PROCESSES, {'p'}, KEYS_SORT, TIMELINE, "processes", "p",
-	 "in the timeline: a row for each thread or process"},
+	 "in the timeline: a row for each thread, process or cgroup"},
 	{ACTION_RELATIVE, {'%'}, KEYS_SORT, FUNCTIONS | MODULES, NULL, "%",
 	 "percent of all samples, or of those that pass the filter"},
 	{ACTION_LEAST, {'L'}, KEYS_SORT, FUNCTIONS, NULL, "L",

@@ -97,17 +97,29 @@ static bool is_directory(const char *path, const struct stat *wanted)
 	       status.st_dev == wanted->st_dev;
 }
 
-bool cgroup_has(int fd, int32_t pid)
+bool cgroup_of(int32_t pid, char path[CGROUP_PATH_BYTES])
 {
-	char mount[PATH_MAX], text[2 * PATH_MAX], path[3 * PATH_MAX];
-	struct stat wanted;
+	char text[2 * PATH_MAX];
 	proc_text(pid, "cgroup", text, sizeof(text));
 	/* Version 2's line is "0::/PATH" (cgroups(7)); a name may hold anything but a line's end. */
-	char *line = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
-	if (!line || fstat(fd, &wanted) || !find_mount(mount, sizeof(mount)))
+	const char *line = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+	if (!line)
 		return false;
 	line += *line == '\n' ? 4 : 3;
-	line[strcspn(line, "\n")] = '\0';
+	const size_t bytes = strcspn(line, "\n");
+	if (bytes >= CGROUP_PATH_BYTES)
+		return false;
+	memcpy(path, line, bytes);
+	path[bytes] = '\0';
+	return true;
+}
+
+bool cgroup_has(int fd, int32_t pid)
+{
+	char mount[PATH_MAX], line[CGROUP_PATH_BYTES], path[3 * PATH_MAX];
+	struct stat wanted;
+	if (!cgroup_of(pid, line) || fstat(fd, &wanted) || !find_mount(mount, sizeof(mount)))
+		return false;
 	snprintf(path, sizeof(path), "%s%s", mount, line);
 	for (size_t above = strlen(mount); strlen(path) >= above;) {
 		if (is_directory(path, &wanted))

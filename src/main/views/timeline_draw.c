@@ -103,8 +103,13 @@ static void draw_label(struct timeline_view *timeline, const struct model *model
 	if (at == timeline->view.selected)
 		cells_put(cells, line.row, line.col, 1, ROLE_TEXT, model->glyphs->selected);
 	text_clear(&timeline->text);
-	text_addf(&timeline->text, "%7d ", of->tid == -1 ? of->pid : of->tid);
-	text_add_safe(&timeline->text, thread->name);
+	if (timeline->grouping == TIMELINE_CGROUPS) {
+		const char *path = timeline_view_cgroup(timeline, of), *last = strrchr(path, '/');
+		text_add_safe(&timeline->text, last && last[1] ? last + 1 : path);
+	} else {
+		text_addf(&timeline->text, "%7d ", of->tid == -1 ? of->pid : of->tid);
+		text_add_safe(&timeline->text, thread->name);
+	}
 	if (of->tid == -1)
 		text_addf(&timeline->text, " (%zu)", of->nr);
 	const int number_cols = line.cols > LABEL_COLS_NARROW ? 6 : 0;
@@ -193,8 +198,12 @@ static void draw_ruler(struct timeline_view *timeline, const struct model *model
 {
 	struct area ruler = {line.row, line.col + label_cols, 1, line.cols - label_cols};
 	static const char *const orders[] = {"by number", "by computing", "by waiting"};
+	static const char *const groupings[NR_TIMELINE_GROUPINGS] = {"THREADS", "PROCESSES",
+								     "CGROUPS"};
+	const bool by_path =
+		timeline->grouping == TIMELINE_CGROUPS && timeline->order == TIMELINE_BY_NUMBER;
 	cells_putf(cells, line.row, line.col + 1, label_cols - 2, ROLE_TITLE, "%s %s",
-		   timeline->by_process ? "PROCESSES" : "THREADS", orders[timeline->order]);
+		   groupings[timeline->grouping], by_path ? "by path" : orders[timeline->order]);
 	for (int col = 0; col + TICK_COLS / 2 < ruler.cols; col += TICK_COLS) {
 		text_clear(&timeline->text);
 		text_add(&timeline->text, model->glyphs->vertical);

@@ -183,13 +183,17 @@ static void next_order(struct timeline_view *timeline)
 	timeline->view.stale = true;
 }
 
-static void toggle_processes(struct timeline_view *timeline, struct model *model)
+static void next_grouping(struct timeline_view *timeline, struct model *model)
 {
-	timeline->by_process = !timeline->by_process;
+	static const char *const words[NR_TIMELINE_GROUPINGS] = {
+		"a row for each thread", "a row for each process", "a row for each cgroup"};
+	const bool has_cgroups = timeline_cgroup(timeline->timeline, 1)[0];
+	const bool is_last = timeline->grouping == TIMELINE_CGROUPS ||
+			     (timeline->grouping == TIMELINE_PROCESSES && !has_cgroups);
+	timeline->grouping = is_last ? TIMELINE_THREADS : timeline->grouping + 1;
 	timeline->view.stale = true;
 	view_select(&timeline->view, 0);
-	model_tell(model,
-		   timeline->by_process ? "a row for each process" : "a row for each thread");
+	model_tell(model, words[timeline->grouping]);
 }
 
 bool timeline_view_act(struct view *view, struct model *model, enum action action)
@@ -227,7 +231,7 @@ bool timeline_view_act(struct view *view, struct model *model, enum action actio
 		next_wait(timeline, model);
 		break;
 	case ACTION_PROCESSES:
-		toggle_processes(timeline, model);
+		next_grouping(timeline, model);
 		break;
 	case ACTION_SORT:
 		next_order(timeline);

@@ -42,6 +42,14 @@ static int compare_lines(const void *a, const void *b, void *state)
 	return (left->first > right->first) - (left->first < right->first);
 }
 
+static int compare_cgroups(const void *a, const void *b, void *timeline)
+{
+	const uint32_t left = timeline_thread(timeline, *(const size_t *)a)->cgroup;
+	const uint32_t right = timeline_thread(timeline, *(const size_t *)b)->cgroup;
+	const int order = strcmp(timeline_cgroup(timeline, left), timeline_cgroup(timeline, right));
+	return order ? order : timeline_compare_rows(a, b, timeline);
+}
+
 static int find_rows(struct timeline_view *timeline, const struct model *model)
 {
 	const size_t nr = timeline_nr_threads(timeline->timeline);
@@ -52,7 +60,8 @@ static int find_rows(struct timeline_view *timeline, const struct model *model)
 		if (passes(model, timeline_thread(timeline->timeline, row)))
 			timeline->rows.items[timeline->rows.nr++] = row;
 	qsort_r(timeline->rows.items, timeline->rows.nr, sizeof(*timeline->rows.items),
-		timeline_compare_rows, (void *)(uintptr_t)timeline->timeline);
+		timeline->grouping == TIMELINE_CGROUPS ? compare_cgroups : timeline_compare_rows,
+		(void *)(uintptr_t)timeline->timeline);
 	return 0;
 }
 
@@ -61,6 +70,19 @@ static void add_to_line(struct timeline_line *line, const struct timeline_thread
 	line->nr++;
 	for (int state = 0; state < NR_THREAD_STATES; state++)
 		line->ns[state] += thread->ns[state];
+}
+
+/* The number that threads of one row have in common, and no others. */
+static uint64_t id_of(const struct timeline_view *timeline, const struct timeline_thread *thread)
+{
+	switch (timeline->grouping) {
+	case TIMELINE_PROCESSES:
+		return UINT64_C(1) << 63 | (uint32_t)thread->pid;
+	case TIMELINE_CGROUPS:
+		return UINT64_C(1) << 62 | thread->cgroup;
+	default:
+		return thread->serial;
+	}
 }
 
 static int find_lines(struct timeline_view *timeline)
@@ -72,15 +94,14 @@ static int find_lines(struct timeline_view *timeline)
 	for (size_t i = 0; i < timeline->rows.nr; i++) {
 		const struct timeline_thread *thread =
 			timeline_thread(timeline->timeline, timeline->rows.items[i]);
-		if (!line || !timeline->by_process || line->pid != thread->pid) {
+		const uint64_t id = id_of(timeline, thread);
+		if (!line || line->id != id) {
 			line = &timeline->lines.items[timeline->lines.nr++];
 			*line = (struct timeline_line){
 				.first = i,
 				.pid = thread->pid,
-				.tid = timeline->by_process ? -1 : thread->tid,
-				.id = timeline->by_process
-					      ? UINT64_C(1) << 63 | (uint32_t)thread->pid
-					      : thread->serial,
+				.tid = timeline->grouping == TIMELINE_THREADS ? thread->tid : -1,
+				.id = id,
 			};
 		}
 		add_to_line(line, thread);
@@ -91,6 +112,15 @@ static int find_lines(struct timeline_view *timeline)
 		qsort_r(timeline->lines.items, timeline->lines.nr, sizeof(*timeline->lines.items),
 			compare_lines, &state);
 	return 0;
+}
+
+const char *timeline_view_cgroup(const struct timeline_view *timeline,
+				 const struct timeline_line *line)
+{
+	const size_t row = timeline->rows.items[line->first];
+	const char *path = timeline_cgroup(timeline->timeline,
+					   timeline_thread(timeline->timeline, row)->cgroup);
+	return path[0] ? path : "not known";
 }
 
 static int refresh(struct view *view, struct model *model)
@@ -127,8 +157,13 @@ static const char *text_at(struct view *view, struct model *model, size_t row)
 		timeline_thread(timeline->timeline, timeline->rows.items[line->first]);
 	(void)model;
 	text_clear(&timeline->text);
-	text_addf(&timeline->text, "%d ", line->tid == -1 ? line->pid : line->tid);
-	text_add_safe(&timeline->text, thread->name);
+	if (timeline->grouping == TIMELINE_CGROUPS) {
+		text_add(&timeline->text, "cgroup ");
+		text_add_safe(&timeline->text, timeline_view_cgroup(timeline, line));
+	} else {
+		text_addf(&timeline->text, "%d ", line->tid == -1 ? line->pid : line->tid);
+		text_add_safe(&timeline->text, thread->name);
+	}
 	for (int state = 0; state < THREAD_UNKNOWN; state++) {
 		static const char *const words[] = {"computed ", "queued ", "waited "};
 		text_add(&timeline->text, state ? ", " : ": ");

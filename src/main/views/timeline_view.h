@@ -4,7 +4,7 @@
 
 /*
  * What each thread did when: timeline_view.c has the rows, timeline_place.c which time is shown, timeline_draw.c the screen, timeline_keys.c what keys do. A row
- * is a thread, or all threads of a process.
+ * is a thread, or all threads of a process, or of a cgroup.
  */
 
 #include <ctop/history/timeline.h>
@@ -17,9 +17,16 @@ enum timeline_order {
 	NR_TIMELINE_ORDERS
 };
 
+enum timeline_grouping {
+	TIMELINE_THREADS,
+	TIMELINE_PROCESSES,
+	TIMELINE_CGROUPS,
+	NR_TIMELINE_GROUPINGS
+};
+
 struct timeline_line {
 	size_t first, nr; /* of timeline_view.rows */
-	int32_t pid, tid; /* tid -1: a process */
+	int32_t pid, tid; /* tid -1: all of a process, or of a cgroup */
 	uint64_t id;
 	uint64_t ns[NR_THREAD_STATES];
 };
@@ -35,7 +42,7 @@ struct timeline_view {
 		size_t *items; /* of the timeline: those of the first line, of the second, ... */
 		size_t nr, capacity;
 	} rows;
-	bool by_process;
+	enum timeline_grouping grouping;
 	enum timeline_order order;
 	/* What is on the screen; the moment of the cursor, and its column. */
 	uint64_t from_ns, cell_ns, cursor_ns;
@@ -67,6 +74,10 @@ static inline struct timeline_view *timeline_view_of(struct view *view)
 {
 	return (struct timeline_view *)view;
 }
+
+/* The path, untrusted, or that it is not known. */
+const char *timeline_view_cgroup(const struct timeline_view *timeline,
+				 const struct timeline_line *line);
 
 /* ---- timeline_place.c ---- */
 

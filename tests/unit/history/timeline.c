@@ -431,6 +431,70 @@ static void many_events_become_few_marks(void)
 	end();
 }
 
+static void create(int32_t pid, int32_t creator, uint64_t at_ns)
+{
+	const struct thread_stretch stretch = {.pid = pid,
+					       .tid = pid,
+					       .name = "child",
+					       .from_ns = START_NS + at_ns,
+					       .to_ns = START_NS + at_ns + MS,
+					       .state = THREAD_COMPUTES,
+					       .begins = true,
+					       .event = THREAD_CREATED,
+					       .creator_pid = creator,
+					       .creator_tid = creator};
+	CHECK_EQ(timeline_add(timeline, &stretch), 0);
+}
+
+static const char *cgroup_of_row(size_t row)
+{
+	return timeline_cgroup(timeline, timeline_thread(timeline, row)->cgroup);
+}
+
+static void processes_are_asked_about_once(void)
+{
+	begin(BYTES);
+	CHECK_EQ(timeline_next_unasked(timeline), SIZE_MAX);
+	add_ns(PID, THREAD_COMPUTES, WAIT_UNSEEN, START_NS, START_NS + MS);
+	add_ns(TID, THREAD_COMPUTES, WAIT_UNSEEN, START_NS, START_NS + MS);
+	CHECK_EQ(timeline_next_unasked(timeline), 0);
+	timeline_set_cgroup(timeline, 0, "/a");
+	CHECK_EQ(timeline_next_unasked(timeline), SIZE_MAX);
+	CHECK_STR(cgroup_of_row(1), "/a");
+	/* It is somewhere else; who comes right behind it is not asked about, and where its creator is. */
+	create(100, PID, 20 * (uint64_t)MS);
+	CHECK_EQ(timeline_next_unasked(timeline), 2);
+	timeline_set_cgroup(timeline, 2, "/b");
+	create(101, 100, 21 * (uint64_t)MS);
+	CHECK_EQ(timeline_next_unasked(timeline), SIZE_MAX);
+	CHECK_STR(cgroup_of_row(3), "/b");
+	/* Nobody can say any more. */
+	create(102, PID, 60 * (uint64_t)MS);
+	CHECK_EQ(timeline_next_unasked(timeline), 4);
+	timeline_set_cgroup(timeline, 4, NULL);
+	CHECK_STR(cgroup_of_row(4), "/a");
+	CHECK_STR(timeline_cgroup(timeline, 0), "");
+	CHECK_STR(timeline_cgroup(timeline, 2), "/b");
+	CHECK_STR(timeline_cgroup(timeline, 3), "");
+	end();
+}
+
+static void cgroups_are_few(void)
+{
+	enum { NR = 1500 };
+	char path[16];
+	begin(BYTES);
+	add_ns(PID, THREAD_COMPUTES, WAIT_UNSEEN, START_NS, START_NS + MS);
+	for (int i = 0; i < NR; i++) {
+		snprintf(path, sizeof(path), "/%d", i);
+		timeline_set_cgroup(timeline, 0, path);
+	}
+	CHECK_STR(cgroup_of_row(0), "");
+	CHECK(timeline_cgroup(timeline, 1024)[0] && !timeline_cgroup(timeline, 1025)[0]);
+	CHECK(timeline_bytes(timeline) < BYTES / 8);
+	end();
+}
+
 static void stacks_that_move_are_followed(void)
 {
 	static const uint32_t to[] = {0, 0, 7};
@@ -463,6 +527,8 @@ int main(void)
 	RUN(who_ended_a_wait_is_kept);
 	RUN(what_happened_to_a_thread_is_kept);
 	RUN(many_events_become_few_marks);
+	RUN(processes_are_asked_about_once);
+	RUN(cgroups_are_few);
 	RUN(stacks_that_move_are_followed);
 	return test_done();
 }
