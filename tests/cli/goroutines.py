@@ -3,6 +3,7 @@
 """What goroutines wait for, and where: beside Go's own dump of them, which the program writes itself."""
 
 import collections
+import gzip
 import json
 import os
 import re
@@ -103,6 +104,25 @@ def each_is_where_gos_own_dump_has_it():
     check("goroutine" not in wall.replace("goroutines", "") and "threads, not goroutines" not in waits and "--time goroutines" in waits, waits)
     told = stats["time"]["waiting_seconds"] + stats["time"]["running_seconds"] + stats["time"]["runnable_seconds"]
     check(abs(told - stats["time"]["observed_seconds"]) < 0.01 * told and stats["goroutines_left_out"] == 0 and stats["goroutines_joined"] == 0, f"{stats}")
+
+
+@case
+def exports_call_each_by_its_number():
+    need_root()
+    with directory() as where:
+        path, own, _ = record_parked(where, build(where), 3, 1)
+        parked = {f"goroutine {number}" for number, (reason, _) in own.items() if reason != "running"}
+        exported = {kind: ctop_ok("export", kind, path, "--time", "goroutines").stdout for kind in ("chrome", "firefox", "speedscope")}
+        pprof = os.path.join(where, "g.pb.gz")
+        ctop_ok("export", "pprof", path, "--time", "goroutines", "-o", pprof)
+        with gzip.open(pprof) as file:
+            exported["pprof"] = file.read().decode(errors="replace")
+    for kind, text in exported.items():
+        told = set(re.findall(r"goroutine \d+", text))
+        check(told and told <= set(f"goroutine {number}" for number in own), f"{kind}: {told}")
+        check(len(told & parked) > 0.9 * len(parked), f"{kind}: {told} of {parked}")
+    rows = [event["args"]["name"] for event in json.loads(exported["chrome"])["traceEvents"] if event["name"] == "thread_name"]
+    check(any(re.match(r"goroutine \d+", row) for row in rows), f"{rows}")
 
 
 @case

@@ -32,8 +32,10 @@ function readNodes(reader) {
 }
 
 function readThread(reader) {
-	return {event: reader.number(), pid: reader.signed(), tid: reader.signed(), process: reader.string(),
+	const thread = {event: reader.number(), pid: reader.signed(), tid: reader.signed(), process: reader.string(),
 		name: reader.string()};
+	// A goroutine's name has its number; as a thread it has none.
+	return {...thread, label: thread.tid < 0 ? thread.name : `${thread.name} [${thread.tid}]`};
 }
 
 function readStacks(reader) {

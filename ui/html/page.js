@@ -103,7 +103,7 @@ class Page {
 			if (members.length < 2)
 				return;
 			members.sort((a, b) => weights[b] - weights[a]).slice(0, LISTED_MOST).forEach((number) => options.push(element("option", {
-				value: `t${number}`}, `\u00a0\u00a0${threads[number].name} [${threads[number].tid}]  ${
+				value: `t${number}`}, `\u00a0\u00a0${threads[number].label}  ${
 				percent(weights[number], this.allWeight)}`)));
 		});
 		byId("thread").replaceChildren(...options);

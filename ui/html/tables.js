@@ -28,7 +28,7 @@ function threadColumns(shown) {
 			exact: (row) => exactWeight(shown().event, row.weight)},
 		{name: "samples", title: "Samples", value: (row) => row.samples, text: (row) => grouped(row.samples)},
 		{name: "name", title: "Thread", isText: true, value: (row) => row.thread.name,
-			text: (row) => `${row.thread.name} [${row.thread.tid}]`},
+			text: (row) => row.thread.label},
 		{name: "module", title: "Process", isText: true, value: (row) => row.thread.process,
 			text: (row) => `${row.thread.process} [${row.thread.pid}]`},
 	];

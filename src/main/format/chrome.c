@@ -9,6 +9,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/index.h>
+#include <ctop/base/task_id.h>
 #include <ctop/base/vec.h>
 #include <ctop/module_identity.h>
 
@@ -163,7 +164,7 @@ static void name_row(struct chrome *chrome, const struct row *row,
 {
 	const struct history *history = chrome->request->history;
 	struct text name = {0};
-	text_add(&name, stack->comm);
+	task_name_add(&name, stack->comm, stack->tid);
 	if (history_nr_events(history) > 1)
 		text_addf(&name, ", %s", history_event_name(history, stack->event));
 	chrome->out.failed |= name.failed;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/task_id.h>
 #include <ctop/wait_kind.h>
 
 #include "file_numbers.h"
@@ -464,7 +465,7 @@ static void write_thread(struct firefox *firefox, const struct track *track)
 	const bool is_main =
 		track->pid == track->tid && track->event == firefox->tracks.tracks.items->event;
 	struct text name = {0};
-	text_add(&name, track->comm);
+	task_name_add(&name, track->comm, track->tid);
 	if (history_nr_events(history) > 1)
 		text_addf(&name, ", %s", history_event_name(history, track->event));
 	firefox->out.failed |= name.failed;

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/task_id.h>
 #include <ctop/base/vec.h>
 #include <ctop/format/page.h>
+#include <ctop/goroutine.h>
 #include <ctop/history/slices.h>
 
 #include "numbering.h"
@@ -319,6 +321,17 @@ static int put_nodes(struct profile *profile)
 	return result;
 }
 
+static void put_name(struct profile *profile, const struct track *track)
+{
+	if (!is_goroutine(track->tid)) {
+		page_name(profile->page, track->comm);
+		return;
+	}
+	text_clear(&profile->scratch);
+	task_id_add(&profile->scratch, track->tid);
+	page_text_of(profile->page, &profile->scratch);
+}
+
 static int put_threads(struct profile *profile)
 {
 	int result = 0;
@@ -329,7 +342,7 @@ static int put_threads(struct profile *profile)
 		page_signed(profile->page, track->pid);
 		page_signed(profile->page, track->tid);
 		page_name(profile->page, track->process);
-		page_name(profile->page, track->comm);
+		put_name(profile, track);
 		result = page_offer(profile->page);
 	}
 	return result;

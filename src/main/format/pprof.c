@@ -9,6 +9,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/index.h>
+#include <ctop/base/task_id.h>
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
 
@@ -57,6 +58,7 @@ struct profile {
 	struct gzip *gzip;
 	struct buffer out, message, inner, path; /* out: not compressed yet */
 	struct pprof_tables tables;
+	struct text name; /* scratch */
 	struct {
 		struct part *items;
 		size_t nr, capacity;
@@ -134,6 +136,15 @@ static void add_run_labels(struct profile *profile, uint32_t run)
 		add_label(profile, items[low].key, items[low].value);
 }
 
+static int add_thread_name(struct profile *profile, const struct history_stack *stack)
+{
+	text_clear(&profile->name);
+	task_name_add(&profile->name, stack->comm, stack->tid);
+	return profile->name.failed ? -ENOMEM
+				    : add_untrusted_label(profile, profile->words[WORD_THREAD_COMM],
+							  text_string(&profile->name));
+}
+
 static int add_labels(struct profile *profile, const struct history_stack *stack, int64_t cpu)
 {
 	add_run_labels(profile, stack->run);
@@ -144,8 +155,7 @@ static int add_labels(struct profile *profile, const struct history_stack *stack
 		result = add_untrusted_label(profile, profile->words[WORD_COMM],
 					     process_names_of(&profile->processes, stack));
 	if (!result)
-		result =
-			add_untrusted_label(profile, profile->words[WORD_THREAD_COMM], stack->comm);
+		result = add_thread_name(profile, stack);
 	if (!result && cpu != CPU_UNKNOWN)
 		result = add_number_label(profile, profile->words[WORD_CPU], cpu);
 	if (!result && stack->end != STACK_COMPLETE && stack->end != STACK_KERNEL_ONLY)
@@ -446,6 +456,7 @@ static void release(struct profile *profile)
 	buffer_release(&profile->message);
 	buffer_release(&profile->inner);
 	buffer_release(&profile->path);
+	text_release(&profile->name);
 	pprof_tables_release(&profile->tables);
 	free(profile->parts.items);
 	process_names_release(&profile->processes);

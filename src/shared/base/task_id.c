@@ -14,3 +14,11 @@ void task_id_add(struct text *text, int32_t tid)
 	else
 		text_addf(text, "goroutine %" PRId32, goroutine_of_tid(tid));
 }
+
+void task_name_add(struct text *text, const char *name, int32_t tid)
+{
+	if (is_goroutine(tid))
+		task_id_add(text, tid);
+	else
+		text_add(text, name);
+}
