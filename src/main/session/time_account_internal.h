@@ -2,7 +2,7 @@
 #ifndef CTOP_SESSION_TIME_ACCOUNT_INTERNAL_H
 #define CTOP_SESSION_TIME_ACCOUNT_INTERNAL_H
 
-/* The account's threads, for its files: time_threads.c (the clock, and what they did), time_places.c (where they waited), time_account.c (what tells of it). */
+/* The account's threads, for its files: time_threads.c (the clock, and what they did), time_places.c (where they waited), time_account.c (what tells of it), time_sums.c (what is asked). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,6 +100,12 @@ void account_tell_event(const struct time_account *account, struct thread *threa
 void account_tell_end(const struct time_account *account, const struct thread *thread);
 /* What it has been doing, where nothing more comes to tell. */
 enum time_kind account_kind_of(enum doing doing);
+
+/* ---- time_sums.c ---- */
+
+/* Its times as of then, if it goes on with that. */
+struct thread_times account_times_at(const struct thread *thread, enum time_kind last, uint64_t at);
+void account_add_times(struct thread_times *sum, const struct thread_times *times);
 
 /* ---- time_places.c ---- */
 
