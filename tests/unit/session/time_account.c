@@ -1,53 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The account of threads' time, from made-up records and looks. */
-#include <main/session/time_account.h>
-
 #include <string.h>
 
-#include "test.h"
-
-enum { PID = 7, TID = 8, OTHER = 9, MS = 1000000 };
-
-static int take(struct time_account *account, uint32_t type, int32_t tid, uint64_t ms)
-{
-	const struct record record = {
-		.type = type, .pid = PID, .tid = tid, .time_ns = ms * MS, .fork = {PID, PID}};
-	return time_account_take(account, &record, 0);
-}
-
-static void switch_to(struct time_account *account, int32_t tid, uint64_t ms, bool out,
-		      bool preempted)
-{
-	const struct record record = {.type = PERF_RECORD_SWITCH,
-				      .pid = PID,
-				      .tid = tid,
-				      .time_ns = ms * MS,
-				      .switched = {out, preempted}};
-	CHECK_EQ(time_account_take(account, &record, 0), 0);
-}
-
-static void lose(struct time_account *account, uint64_t from_ms, uint64_t ms)
-{
-	const struct record record = {.type = PERF_RECORD_LOST, .time_ns = ms * MS, .lost = 5};
-	CHECK_EQ(time_account_take(account, &record, from_ms * MS), 0);
-}
-
-static void look(struct time_account *account, int32_t tid, char state, uint64_t ms,
-		 uint64_t run_ms, uint64_t queue_ms)
-{
-	const struct thread_look seen = {
-		PID,	     tid,
-		"looked",    state,
-		WAIT_UNSEEN, {.is_known = true, .run_ns = run_ms * MS, .queue_ns = queue_ms * MS}};
-	CHECK_EQ(time_account_look(account, &seen, ms * MS), 0);
-}
-
-static struct time_account *begin(void)
-{
-	struct time_account *account = time_account_new();
-	CHECK(account != NULL);
-	return account;
-}
+#include "accounts.h"
 
 static void check_times(const struct thread_times *times, uint64_t running, uint64_t runnable,
 			uint64_t waiting, uint64_t unknown)
@@ -624,101 +579,6 @@ static void since_when_a_thread_waits(void)
 	time_account_free(account);
 }
 
-/* What it tells, in the order in which it does. */
-struct told {
-	enum { TOLD_MOST = 32 } most;
-	struct thread_stretch items[TOLD_MOST];
-	size_t nr;
-};
-
-static void keep(void *context, const struct thread_stretch *stretch)
-{
-	struct told *told = context;
-	CHECK(told->nr < TOLD_MOST);
-	told->items[told->nr++] = *stretch;
-}
-
-/* The first event, the second, ...; behind the last it is none. */
-static struct thread_stretch event(const struct told *told, size_t wanted)
-{
-	for (size_t i = 0; i < told->nr; i++)
-		if (told->items[i].event != THREAD_NO_EVENT && !wanted--)
-			return told->items[i];
-	return (struct thread_stretch){0};
-}
-
-static void switch_on(struct time_account *account, uint32_t cpu, uint64_t ms, bool out,
-		      bool preempted)
-{
-	const struct record record = {.type = PERF_RECORD_SWITCH,
-				      .pid = PID,
-				      .tid = TID,
-				      .cpu = cpu,
-				      .time_ns = ms * MS,
-				      .switched = {out, preempted}};
-	CHECK_EQ(time_account_take(account, &record, 0), 0);
-}
-
-static void fork_by(struct time_account *account, int32_t tid, int32_t creator, uint64_t ms)
-{
-	const struct record record = {.type = PERF_RECORD_FORK,
-				      .pid = PID,
-				      .tid = tid,
-				      .time_ns = ms * MS,
-				      .fork = {PID, creator}};
-	CHECK_EQ(time_account_take(account, &record, 0), 0);
-}
-
-static void what_happens_to_a_thread_is_told(void)
-{
-	struct time_account *account = begin();
-	struct told told = {0};
-	time_account_follow(account, keep, &told);
-	time_account_switch(account, true, 100 * MS);
-	fork_by(account, TID, OTHER, 110);
-	switch_on(account, 3, 113, false, false); /* on its first CPU it comes from nowhere */
-	switch_on(account, 3, 120, true, true);
-	switch_on(account, 3, 121, false, false);
-	switch_on(account, 3, 130, true, false);
-	switch_on(account, 1, 140, false, false);
-	switch_on(account, 1, 140, false, false); /* attached twice */
-	CHECK_EQ(take(account, PERF_RECORD_EXIT, TID, 150), 0);
-	struct thread_stretch at = event(&told, 0);
-	CHECK(at.begins && at.event == THREAD_CREATED);
-	CHECK(at.creator_pid == PID && at.creator_tid == OTHER);
-	CHECK(at.from_ns == 110 * MS && at.to_ns == 110 * MS);
-	at = event(&told, 1);
-	CHECK(at.event == THREAD_PREEMPTED && at.to_ns == 120 * MS && !at.begins);
-	at = event(&told, 2);
-	CHECK(at.event == THREAD_MIGRATED && at.to_ns == 140 * MS);
-	CHECK(at.from_cpu == 3 && at.to_cpu == 1);
-	CHECK_EQ(event(&told, 3).event, THREAD_NO_EVENT);
-	for (size_t i = 0; i < told.nr; i++)
-		CHECK(!told.items[i].lacks_events && told.items[i].begins == !i);
-	CHECK(told.items[told.nr - 1].ends);
-	time_account_free(account);
-}
-
-static void events_that_nobody_saw_are_not_told(void)
-{
-	struct time_account *account = begin();
-	struct told told = {0};
-	time_account_follow(account, keep, &told);
-	fork_by(account, TID, OTHER, 50); /* nothing is observed yet */
-	time_account_switch(account, true, 100 * MS);
-	switch_on(account, 0, 110, false, false);
-	lose(account, 120, 130);
-	switch_on(account, 1, 140, false, false); /* who knows how often it came and went */
-	CHECK_EQ(event(&told, 0).event, THREAD_NO_EVENT);
-	CHECK(told.nr == 3 && told.items[2].lacks_events && !told.items[1].lacks_events);
-	time_account_use_looks(account);
-	look(account, TID, 'S', 200, 10, 10);
-	CHECK(told.items[told.nr - 1].lacks_events);
-	fork_by(account, TID + 1, TID, 210); /* others still tell of these */
-	CHECK_EQ(event(&told, 0).event, THREAD_CREATED);
-	time_account_free(account);
-}
-
 int main(void)
 {
 	RUN(a_thread_from_its_fork_to_its_exit);
@@ -743,8 +603,6 @@ int main(void)
 	RUN(a_wait_that_is_sampled);
 	RUN(more_threads_than_are_told_one_by_one);
 	RUN(since_when_a_thread_waits);
-	RUN(what_happens_to_a_thread_is_told);
-	RUN(events_that_nobody_saw_are_not_told);
 	RUN(who_waits_long);
 	RUN(schedstat_is_parsed);
 	return test_done();
