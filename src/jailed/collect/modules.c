@@ -41,20 +41,22 @@ int modules_init(struct modules *modules)
 	return are_there ? 0 : -ENOMEM;
 }
 
-struct module *modules_of_reason(struct modules *modules, const char *reason, struct module *others)
+struct module *modules_of_word(struct modules *modules, struct module_words *words,
+			       const char *word, struct module *others)
 {
-	struct parked_module *parked = modules->parked;
-	char name[sizeof(parked->name)];
-	snprintf(name, sizeof(name), "[%.32s]", reason);
-	for (; parked < modules->parked + modules->nr_parked; parked++)
-		if (!strcmp(parked->name, name))
-			return parked->module;
-	if (modules->nr_parked >= MODULES_PARKED_MOST)
+	char name[sizeof(words->items->name)];
+	snprintf(name, sizeof(name), "[%.32s]", word);
+	for (size_t i = 0; i < words->nr; i++)
+		if (!strcmp(words->items[i].name, name))
+			return words->items[i].module;
+	if (words->nr >= MODULES_WORDS_MOST)
 		return others;
-	memcpy(parked->name, name, sizeof(name));
-	parked->module = add_made_up(modules, MODULE_NONE, parked->name);
-	modules->nr_parked += parked->module != NULL;
-	return parked->module;
+	/* The module borrows its name. */
+	memcpy(words->items[words->nr].name, name, sizeof(name));
+	struct module *module = add_made_up(modules, MODULE_NONE, words->items[words->nr].name);
+	words->items[words->nr].module = module;
+	words->nr += module != NULL;
+	return module;
 }
 
 static void close_file(struct module *module)

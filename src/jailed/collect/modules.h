@@ -47,8 +47,17 @@ struct module {
 	struct module_id asked_id;
 };
 
-/* More than any version of Go's runtime knows. */
-enum { MODULES_PARKED_MOST = 128 };
+/* More than any version of Go's runtime has reasons. */
+enum { MODULES_WORDS_MOST = 128 };
+
+/* Modules that stand for words, as these come. */
+struct module_words {
+	struct {
+		struct module *module;
+		char name[40];
+	} items[MODULES_WORDS_MOST];
+	size_t nr;
+};
 
 struct modules {
 	struct module *first;
@@ -58,19 +67,15 @@ struct modules {
 	struct module *waits[NR_WAIT_KINDS], *run_queue; /* likewise: for what a thread waits for */
 	/* Likewise: for the callers of a waker whose stack is not there, and for wakers of too many different names. */
 	struct module *unseen_stack, *another_waker;
-	struct parked_module {
-		struct module *module;
-		char name[40];
-	} parked[MODULES_PARKED_MOST]; /* and for what goroutines do, and who wakes, as it comes */
-	size_t nr_parked;
+	struct module_words reasons, wakers; /* and for what goroutines do, and who wakes */
 };
 
 int modules_init(struct modules *modules); /* 0 or -ENOMEM */
 void modules_release(struct modules *modules);
 
-/* What a goroutine waits for, in Go's words: "[chan receive]", "[woken by main]"; of too many different ones `others`. NULL: out of memory. */
-struct module *modules_of_reason(struct modules *modules, const char *reason,
-				 struct module *others);
+/* Of one of modules' own lists: "[chan receive]", "[woken by main]"; of too many different words `others`. NULL: out of memory. */
+struct module *modules_of_word(struct modules *modules, struct module_words *words,
+			       const char *word, struct module *others);
 
 /* Closes all files, which are asked for again where they are needed; modules stay. */
 void modules_forget_files(struct modules *modules);

@@ -182,9 +182,10 @@ static int take_stack(struct collector *collector, const struct wait_record *tol
 	const struct wait_record then = as_it_was(collector, told), *wait = &then;
 	struct placed_wait now = {.epoch = collector->output.epoch};
 	struct modules *modules = &collector->unwinding.modules;
-	struct module *kind = wait->goroutine ? modules_of_reason(modules, wait->reason,
-								  modules->waits[WAIT_OTHER])
-					      : modules->waits[wait->kind];
+	struct module *kind = wait->goroutine
+				      ? modules_of_word(modules, &modules->reasons, wait->reason,
+							modules->waits[WAIT_OTHER])
+				      : modules->waits[wait->kind];
 	const int result = unwind(collector, wait, kind, bytes, patient, &now.sample);
 	if (result)
 		return result;
@@ -262,7 +263,8 @@ static int add_wakeup(struct collector *collector, const struct wait_record *wak
 {
 	struct output *output = &collector->output;
 	struct modules *modules = &collector->unwinding.modules;
-	struct module *waker = modules_of_reason(modules, wakeup->reason, modules->another_waker);
+	struct module *waker =
+		modules_of_word(modules, &modules->wakers, wakeup->reason, modules->another_waker);
 	struct sample sample;
 	int result = add_late_event(output, WAKEUP_EVENT, &collector->waits.wakeups);
 	if (result || !waker)
