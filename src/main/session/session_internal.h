@@ -93,6 +93,8 @@ struct session_switch_outs {
 	uint64_t nr, nr_all;	    /* in this turn of the guard; of the target's threads, ever */
 	uint64_t nr_others, lost;   /* of threads that are not the target's; by the last turn */
 	bool was_renewed;	    /* for other threads, in the turn before */
+	uint64_t nr_switches;	    /* that those of this turn stand for */
+	uint64_t set_ns, period_before; /* when the period was set last; until then */
 	uint64_t most; /* so many samples in this turn, and the period becomes longer at once */
 };
 

@@ -52,8 +52,21 @@ static uint64_t odd_near(uint64_t period, uint64_t now_ns)
 
 static void set_period(struct session *session, uint64_t period)
 {
-	if (period != sampler_switch_out_period(session->sampler))
-		sampler_set_switch_out_period(session->sampler, period);
+	struct session_switch_outs *outs = &session->time.outs;
+	const uint64_t before = sampler_switch_out_period(session->sampler);
+	if (period == before)
+		return;
+	sampler_set_switch_out_period(session->sampler, period);
+	outs->period_before = before;
+	outs->set_ns = clock_now_ns();
+}
+
+/* How many switches a sample stands for: those that are read late were taken with the period before. */
+static uint64_t period_at(const struct session *session, uint64_t time_ns)
+{
+	const struct session_switch_outs *outs = &session->time.outs;
+	return time_ns < outs->set_ns ? outs->period_before
+				      : sampler_switch_out_period(session->sampler);
 }
 
 static int follow_again(struct sampler *sampler, const struct sampler_threads *threads)
@@ -83,20 +96,20 @@ void session_pace_switch_outs(struct session *session, uint64_t nr_switches, uin
 	const uint64_t allowed = samples_allowed(session, used_ns, ns);
 	const uint64_t lost = sampler_switch_outs_lost(session->sampler);
 	/* Of all that are recorded half are switches out; samples may be of others' threads, too, or records be lost. */
-	const uint64_t sampled =
-		(outs->nr + lost - outs->lost) * sampler_switch_out_period(session->sampler);
+	const uint64_t sampled = outs->nr_switches +
+				 (lost - outs->lost) * sampler_switch_out_period(session->sampler);
 	const uint64_t nr = nr_switches / 2 > sampled ? nr_switches / 2 : sampled;
 	set_period(session, odd_near((nr + allowed - 1) / allowed, session->time.window_ns));
 	outs->most = SURGE * allowed;
-	outs->nr = outs->nr_others = 0;
+	outs->nr = outs->nr_others = outs->nr_switches = 0;
 	outs->lost = lost;
 }
 
-/* Many more than there were: until the next turn of the guard it would be too much. */
-static void damp(struct session *session)
+/* Many more than there were: until the next turn of the guard it would be too much. Those from before the period was set say nothing of it. */
+static void damp(struct session *session, uint64_t time_ns)
 {
 	struct session_switch_outs *outs = &session->time.outs;
-	if (outs->nr <= outs->most)
+	if (outs->nr <= outs->most || time_ns < outs->set_ns)
 		return;
 	outs->most *= SURGE;
 	set_period(session, sampler_switch_out_period(session->sampler) * LONGER | 1);
@@ -171,8 +184,9 @@ void session_note_switch_out(struct session *session, const struct record *recor
 	const uint8_t *stack;
 	enum wait_place place;
 	outs->nr++;
+	outs->nr_switches += period_at(session, record->time_ns);
 	outs->nr_others += !time_account_name(time->account, record->tid);
-	damp(session);
+	damp(session, record->time_ns);
 	if (!outs->chains || !session_has_room_for_wait(time) ||
 	    !wait_record_take_sample(&wait, &record->sample, &stack) ||
 	    !time_account_may_sample(time->account, record->tid, &place))
@@ -184,8 +198,7 @@ void session_note_switch_out(struct session *session, const struct record *recor
 	session_tell_waits(time, wait.time_ns);
 	if (!wait_ring_put(&time->ring, &wait, stack))
 		return;
-	time_account_sampled(time->account, record->tid,
-			     sampler_switch_out_period(session->sampler));
+	time_account_sampled(time->account, record->tid, period_at(session, record->time_ns));
 	wait_objects_sample(time->objects, record->tid, wait.kind, place);
 	outs->nr_all++;
 }
