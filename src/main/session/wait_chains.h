@@ -4,7 +4,7 @@
 
 /*
  * What a thread waits for, by the kernel's callchain as it began to: x86-64's registers of user code do not tell which system call it is in. The same chain is
- * the same wait, of whatever thread, so what was seen of one of them stands for all. Addresses are compared, nothing else. Memory is bounded: one chain
+ * the same wait, of whatever thread, so what was seen of one of them stands for all. A hash of their addresses is compared, nothing else. Memory is bounded: one chain
  * may take the place of another.
  */
 
