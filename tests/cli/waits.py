@@ -455,7 +455,7 @@ def two_recordings_are_compared():
     with directory() as where:
         paths = [os.path.join(where, name) for name in ("a.ctop", "b.ctop")]
         for path in paths:
-            ctop_ok("record", "-q", "--time", "wall", "-o", path, "--", workload("waiters"), "1")
+            ctop_ok("record", "-q", "--time", "wall", "-o", path, "--", workload("waiters"), "3")
         wait, wall, cpu = (ctop_ok("diff", "--limit", "0", "--time", time, *paths).stdout for time in ("wait", "wall", "cpu"))
         check_refused(ctop("diff", "--time", "wait", "--event", "cpu-clock", *paths), 2, "--event")
         check_refused(ctop("diff", "--time", "wait", "--per", "cpu-clock", *paths), 2, "cpu-clock", "--per second")

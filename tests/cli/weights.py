@@ -165,8 +165,8 @@ def periods_that_cannot_be():
         perf_record(path, "-e", "page-faults", "-F", "999", "--", WORKLOAD)
         nr = set_periods(path, lambda number: 2**64 - 1 - number)
         result = ctop_ok("report", "--stdio", "--min-percent", 0, path)
-        check(f"{nr} cut: samples with impossible weights" in result.stdout, result.stdout)
-        check(f"9.22 E faults in {nr} samples" in result.stdout, result.stdout)
+        check(f"{nr:,} cut: samples with impossible weights" in result.stdout, result.stdout)
+        check(f"9.22 E faults in {nr:,} samples" in result.stdout, result.stdout)
         shares = [float(share) for share in re.findall(r"^ *([\d.]+) +[\d.]+ +[\d,]+  ", result.stdout, re.M)]
         check(shares and 99 < sum(shares) < 101, f"{shares}")
         lines = ctop_ok("export", "folded", path).stdout.splitlines()
@@ -230,15 +230,19 @@ def what_comes_after_a_burst_is_sampled():
     check(of_function(weights, "one_by_one") < 0.05 * counts["counted"], f"{weights}")
 
 
+def check_thinned(counts, _, samples):
+    """A busy machine may have fewer faults than were asked for: of those each is a sample."""
+    check_weighs(counts)
+    asked, nr = 999 * sum(taken["seconds"] for taken in counts["sets"]), sum(samples.values())
+    check(nr < counts["counted"] or counts["counted"] < 1.1 * asked, f"{counts}")
+    check(nr < 2 * asked + 100, f"{nr}: {counts}")
+
+
 @case
 def a_rate_above_the_one_asked_for_is_thinned_out():
     with directory() as where:
-        counts, _, samples = paced(where, "every", 150, 8000)
-        check_weighs(counts)
-        check(sum(samples.values()) < counts["counted"], f"{counts}")
-        counts, _, samples = paced(where, "always", 1500)
-        check_weighs(counts)
-        check(sum(samples.values()) * 5 < counts["counted"], f"{counts}")
+        check_thinned(*paced(where, "every", 150, 8000))
+        check_thinned(*paced(where, "always", 1500))
 
 
 @case

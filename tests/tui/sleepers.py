@@ -85,7 +85,8 @@ def memory_that_never_answers():
 def what_they_did_lately():
     """Each thread's share of computing and waiting; and since when, to the tenth of a second, where the kernel has told."""
     need_root()
-    with target("waiters") as program, child("cat", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as cat, terminal(120, 30) as window:
+    with target("waiters") as program, child("cat", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as cat, terminal(120, 120) as window:
+        # All of its children have a row, ten seconds long.
         window.type(f"{CTOP} -p {program.pid},{cat.pid}")
         window.wait_for("LIVE")
         window.press("6")

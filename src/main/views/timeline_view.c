@@ -75,14 +75,10 @@ static void add_to_line(struct timeline_line *line, const struct timeline_thread
 /* The number that threads of one row have in common, and no others. */
 static uint64_t id_of(const struct timeline_view *timeline, const struct timeline_thread *thread)
 {
-	switch (timeline->grouping) {
-	case TIMELINE_PROCESSES:
+	if (timeline->grouping == TIMELINE_PROCESSES)
 		return UINT64_C(1) << 63 | (uint32_t)thread->pid;
-	case TIMELINE_CGROUPS:
-		return UINT64_C(1) << 62 | thread->cgroup;
-	default:
-		return thread->serial;
-	}
+	return timeline->grouping == TIMELINE_CGROUPS ? UINT64_C(1) << 62 | thread->cgroup
+						      : thread->serial;
 }
 
 static int find_lines(struct timeline_view *timeline)
