@@ -123,7 +123,7 @@ def exports_call_each_by_its_number():
         told = set(re.findall(r"goroutine \d+", text))
         check(told and told <= set(f"goroutine {number}" for number in own), f"{kind}: {told}")
         check(len(told & parked) > 0.9 * len(parked), f"{kind}: {told} of {parked}")
-    rows = [event["args"]["name"] for event in json.loads(exported["chrome"])["traceEvents"] if event["name"] == "thread_name"]
+    rows = [event["args"]["name"] for event in json.loads(exported["chrome"])["traceEvents"] if event.get("name") == "thread_name"]
     check(any(re.match(r"goroutine \d+", row) for row in rows), f"{rows}")
 
 
