@@ -31,13 +31,24 @@ static void free_row(struct timeline *timeline, struct timeline_row *row)
 	timeline_free_marks(timeline, row);
 }
 
+static void forget_cgroups(struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->cgroups.nr; i++)
+		free(timeline->cgroups.items[i]);
+	free(timeline->cgroups.items);
+	timeline->cgroups.items = NULL;
+	timeline->cgroups.nr = timeline->cgroups.capacity = 0;
+	timeline->cgroup_bytes = timeline->asked_ns = 0;
+	timeline->nr_asked = 0;
+}
+
 void timeline_clear(struct timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->rows.nr; i++)
 		free_row(timeline, &timeline->rows.items[i]);
 	timeline->rows.nr = timeline->nr_waits = 0;
 	index_clear(&timeline->by_ids);
-	timeline_forget_cgroups(timeline);
+	forget_cgroups(timeline);
 	timeline->shift = FIRST_SHIFT;
 	timeline->events_shift = FIRST_EVENTS_SHIFT;
 	timeline->nr_coarser = 0;

@@ -14,17 +14,6 @@ enum { CGROUPS_SHARE = 16, CGROUPS_MOST = 1024 };
 /* Who was created is asked for so often; those in between are where their creators are. */
 #define ASKED_APART_NS (10 * NS_PER_MS)
 
-void timeline_forget_cgroups(struct timeline *timeline)
-{
-	for (size_t i = 0; i < timeline->cgroups.nr; i++)
-		free(timeline->cgroups.items[i]);
-	free(timeline->cgroups.items);
-	timeline->cgroups.items = NULL;
-	timeline->cgroups.nr = timeline->cgroups.capacity = 0;
-	timeline->cgroup_bytes = timeline->asked_ns = 0;
-	timeline->nr_asked = 0;
-}
-
 static uint32_t find_or_add(struct timeline *timeline, const char *path)
 {
 	const size_t bytes = strlen(path) + 1;

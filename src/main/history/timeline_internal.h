@@ -99,10 +99,6 @@ void timeline_put_mark(struct timeline *timeline, struct timeline_row *row,
 		       const struct event_mark *mark);
 void timeline_free_marks(struct timeline *timeline, struct timeline_row *row);
 
-/* ---- timeline_cgroups.c ---- */
-
-void timeline_forget_cgroups(struct timeline *timeline);
-
 /* ---- timeline_waits.c ---- */
 
 void timeline_follow_wait(struct timeline *timeline, struct timeline_row *row,

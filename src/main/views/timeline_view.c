@@ -110,15 +110,6 @@ static int find_lines(struct timeline_view *timeline)
 	return 0;
 }
 
-const char *timeline_view_cgroup(const struct timeline_view *timeline,
-				 const struct timeline_line *line)
-{
-	const size_t row = timeline->rows.items[line->first];
-	const char *path = timeline_cgroup(timeline->timeline,
-					   timeline_thread(timeline->timeline, row)->cgroup);
-	return path[0] ? path : "not known";
-}
-
 static int refresh(struct view *view, struct model *model)
 {
 	struct timeline_view *timeline = timeline_view_of(view);

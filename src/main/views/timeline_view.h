@@ -76,8 +76,14 @@ static inline struct timeline_view *timeline_view_of(struct view *view)
 }
 
 /* The path, untrusted, or that it is not known. */
-const char *timeline_view_cgroup(const struct timeline_view *timeline,
-				 const struct timeline_line *line);
+static inline const char *timeline_view_cgroup(const struct timeline_view *timeline,
+					       const struct timeline_line *line)
+{
+	const size_t row = timeline->rows.items[line->first];
+	const char *path = timeline_cgroup(timeline->timeline,
+					   timeline_thread(timeline->timeline, row)->cgroup);
+	return path[0] ? path : "not known";
+}
 
 /* ---- timeline_place.c ---- */
 

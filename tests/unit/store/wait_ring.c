@@ -84,7 +84,7 @@ static void full(void)
 	begin();
 	while (wait_ring_put(&writer, &record, stack))
 		nr++;
-	CHECK(nr > 50 && !wait_ring_has_room(&writer, WAIT_STACK_BYTES_MAX));
+	CHECK(nr > 10 && !wait_ring_has_room(&writer, WAIT_STACK_BYTES_MAX));
 	check_next(WAIT_STACK_BYTES_MAX, 1);
 	CHECK(wait_ring_put(&writer, &record, stack));
 	end();
