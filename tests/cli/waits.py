@@ -191,7 +191,7 @@ def who_may_sample_need_not_look():
     need_root()
     without = [need_program("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
     with directory() as where:
-        path, stats, _ = record_waits(where, "--", workload("hidden"), "2", "20", prefix=without)
+        path, stats, _ = record_waits(where, "--", workload("hidden"), "4", "20", prefix=without)
         threads = waits_of(path)
     need_samples(stats)
     check_sum(stats, threads)

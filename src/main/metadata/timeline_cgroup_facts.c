@@ -11,7 +11,7 @@
 
 #include "rows.h"
 
-/* A string of the recording: a path, and as many threads as there is room for. */
+/* Of threads in a string of the recording; a path stands before them. */
 enum { ROW_BYTES = 4000, ROWS_MOST = 2048, KEY_BYTES = 48 };
 
 static const char *key_of(char key[KEY_BYTES], size_t number)
@@ -48,8 +48,10 @@ static int end_row(struct writing *writing)
 static size_t add_threads(struct writing *writing, uint32_t cgroup, size_t from)
 {
 	const size_t nr = timeline_nr_threads(writing->timeline);
+	/* Behind the path, however long that is. */
+	const size_t most = writing->row.size + ROW_BYTES;
 	size_t i = from;
-	for (; i < nr && writing->row.size < ROW_BYTES; i++) {
+	for (; i < nr && writing->row.size < most; i++) {
 		const struct timeline_thread *thread = timeline_thread(writing->timeline, i);
 		if (thread->cgroup == cgroup && thread->has_stretches)
 			text_addf(&writing->row, "%" PRId32 " %" PRId32 " %" PRIu64 " ",
