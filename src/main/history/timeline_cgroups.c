@@ -32,45 +32,51 @@ static uint32_t find_or_add(struct timeline *timeline, const char *path)
 	return (uint32_t)timeline->cgroups.nr;
 }
 
-static uint32_t creators(struct timeline *timeline, const struct timeline_thread *thread)
+/* SIZE_MAX: it was there before, or nothing is known of who created it. */
+static size_t creator_of(struct timeline *timeline, const struct timeline_thread *thread)
 {
-	const size_t row = thread->is_created
-				   ? timeline_find_thread(timeline, thread->creator_pid,
-							  thread->creator_tid, thread->began_ns)
-				   : SIZE_MAX;
-	return row == SIZE_MAX ? 0 : timeline->rows.items[row].thread.cgroup;
+	return thread->is_created ? timeline_find_thread(timeline, thread->creator_pid,
+							 thread->creator_tid, thread->began_ns)
+				  : SIZE_MAX;
 }
 
-/* Where nobody has to be asked. */
-static bool is_plain(struct timeline *timeline, size_t row)
+/* The row that tells where a thread is, so that nobody has to be asked; SIZE_MAX: there is none. */
+static size_t teller_of(struct timeline *timeline, size_t row)
 {
-	struct timeline_thread *thread = &timeline->rows.items[row].thread;
+	const struct timeline_thread *thread = &timeline->rows.items[row].thread;
 	const struct timeline_thread *before = row ? &timeline->rows.items[row - 1].thread : NULL;
-	const bool is_same_process =
-		thread->is_created ? thread->creator_pid == thread->pid
-				   : before && before->pid == thread->pid && !before->has_ended;
-	const bool is_soon =
-		thread->is_created && thread->began_ns < timeline->asked_ns + ASKED_APART_NS;
-	if (!is_same_process && !is_soon && !thread->has_ended)
-		return false;
-	thread->cgroup = is_same_process && !thread->is_created ? before->cgroup
-								: creators(timeline, thread);
-	return thread->cgroup || thread->has_ended;
+	const bool is_beside =
+		!thread->is_created && before && before->pid == thread->pid && !before->has_ended;
+	const bool is_soon = thread->began_ns < timeline->asked_ns + ASKED_APART_NS;
+	if (is_beside)
+		return row - 1;
+	return thread->creator_pid == thread->pid || is_soon || thread->has_ended
+		       ? creator_of(timeline, thread)
+		       : SIZE_MAX;
 }
 
 size_t timeline_next_unasked(struct timeline *timeline)
 {
-	for (; timeline->nr_asked < timeline->rows.nr; timeline->nr_asked++)
-		if (!timeline->rows.items[timeline->nr_asked].thread.cgroup &&
-		    !is_plain(timeline, timeline->nr_asked))
-			return timeline->nr_asked++;
+	while (timeline->nr_asked < timeline->rows.nr) {
+		const size_t row = timeline->nr_asked++;
+		struct timeline_thread *thread = &timeline->rows.items[row].thread;
+		const size_t teller = thread->cgroup ? row : teller_of(timeline, row);
+		if (teller != SIZE_MAX)
+			thread->cgroup = timeline->rows.items[teller].thread.cgroup;
+		else if (!thread->has_ended)
+			return row;
+	}
 	return SIZE_MAX;
 }
 
 void timeline_set_cgroup(struct timeline *timeline, size_t row, const char *path)
 {
 	struct timeline_thread *thread = &timeline->rows.items[row].thread;
-	thread->cgroup = path && path[0] ? find_or_add(timeline, path) : creators(timeline, thread);
+	const size_t creator = path && path[0] ? SIZE_MAX : creator_of(timeline, thread);
+	if (path && path[0])
+		thread->cgroup = find_or_add(timeline, path);
+	else if (creator != SIZE_MAX)
+		thread->cgroup = timeline->rows.items[creator].thread.cgroup;
 	if (thread->began_ns > timeline->asked_ns)
 		timeline->asked_ns = thread->began_ns;
 }

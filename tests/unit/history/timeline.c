@@ -473,6 +473,13 @@ static void processes_are_asked_about_once(void)
 	CHECK_EQ(timeline_next_unasked(timeline), 4);
 	timeline_set_cgroup(timeline, 4, NULL);
 	CHECK_STR(cgroup_of_row(4), "/a");
+	/* Where nothing is known of one, those that it creates one after the other are asked about no more often. */
+	create(200, 300, 100 * (uint64_t)MS);
+	CHECK_EQ(timeline_next_unasked(timeline), 5);
+	timeline_set_cgroup(timeline, 5, NULL);
+	create(201, 200, 101 * (uint64_t)MS);
+	CHECK_EQ(timeline_next_unasked(timeline), SIZE_MAX);
+	CHECK_STR(cgroup_of_row(6), "");
 	CHECK_STR(timeline_cgroup(timeline, 0), "");
 	CHECK_STR(timeline_cgroup(timeline, 2), "/b");
 	CHECK_STR(timeline_cgroup(timeline, 3), "");
