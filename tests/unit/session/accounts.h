@@ -17,15 +17,22 @@ static inline int take(struct time_account *account, uint32_t type, int32_t tid,
 	return time_account_take(account, &record, 0);
 }
 
-static inline void switch_to(struct time_account *account, int32_t tid, uint64_t ms, bool out,
-			     bool preempted)
+static inline void switch_on(struct time_account *account, int32_t tid, uint32_t cpu, uint64_t ms,
+			     bool out, bool preempted)
 {
 	const struct record record = {.type = PERF_RECORD_SWITCH,
 				      .pid = PID,
 				      .tid = tid,
+				      .cpu = cpu,
 				      .time_ns = ms * MS,
 				      .switched = {out, preempted}};
 	CHECK_EQ(time_account_take(account, &record, 0), 0);
+}
+
+static inline void switch_to(struct time_account *account, int32_t tid, uint64_t ms, bool out,
+			     bool preempted)
+{
+	switch_on(account, tid, 0, ms, out, preempted);
 }
 
 static inline void lose(struct time_account *account, uint64_t from_ms, uint64_t ms)

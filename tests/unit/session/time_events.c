@@ -25,18 +25,6 @@ static struct thread_stretch event(const struct told *told, size_t wanted)
 	return (struct thread_stretch){0};
 }
 
-static void switch_on(struct time_account *account, uint32_t cpu, uint64_t ms, bool out,
-		      bool preempted)
-{
-	const struct record record = {.type = PERF_RECORD_SWITCH,
-				      .pid = PID,
-				      .tid = TID,
-				      .cpu = cpu,
-				      .time_ns = ms * MS,
-				      .switched = {out, preempted}};
-	CHECK_EQ(time_account_take(account, &record, 0), 0);
-}
-
 static void fork_by(struct time_account *account, int32_t tid, int32_t creator, uint64_t ms)
 {
 	const struct record record = {.type = PERF_RECORD_FORK,
@@ -54,12 +42,12 @@ static void what_happens_to_a_thread_is_told(void)
 	time_account_follow(account, keep, &told);
 	time_account_switch(account, true, 100 * MS);
 	fork_by(account, TID, OTHER, 110);
-	switch_on(account, 3, 113, false, false); /* on its first CPU it comes from nowhere */
-	switch_on(account, 3, 120, true, true);
-	switch_on(account, 3, 121, false, false);
-	switch_on(account, 3, 130, true, false);
-	switch_on(account, 1, 140, false, false);
-	switch_on(account, 1, 140, false, false); /* attached twice */
+	switch_on(account, TID, 3, 113, false, false); /* on its first CPU it comes from nowhere */
+	switch_on(account, TID, 3, 120, true, true);
+	switch_on(account, TID, 3, 121, false, false);
+	switch_on(account, TID, 3, 130, true, false);
+	switch_on(account, TID, 1, 140, false, false);
+	switch_on(account, TID, 1, 140, false, false); /* attached twice */
 	CHECK_EQ(take(account, PERF_RECORD_EXIT, TID, 150), 0);
 	struct thread_stretch at = event(&told, 0);
 	CHECK(at.begins && at.event == THREAD_CREATED);
@@ -84,9 +72,9 @@ static void events_that_nobody_saw_are_not_told(void)
 	time_account_follow(account, keep, &told);
 	fork_by(account, TID, OTHER, 50); /* nothing is observed yet */
 	time_account_switch(account, true, 100 * MS);
-	switch_on(account, 0, 110, false, false);
+	switch_on(account, TID, 0, 110, false, false);
 	lose(account, 120, 130);
-	switch_on(account, 1, 140, false, false); /* who knows how often it came and went */
+	switch_on(account, TID, 1, 140, false, false); /* who knows how often it came and went */
 	CHECK_EQ(event(&told, 0).event, THREAD_NO_EVENT);
 	CHECK(told.nr == 3 && told.items[2].lacks_events && !told.items[1].lacks_events);
 	time_account_use_looks(account);
