@@ -2,7 +2,29 @@
 #include "rows.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+const char *rows_key(char key[ROWS_KEY_BYTES], const char *name, size_t number)
+{
+	snprintf(key, ROWS_KEY_BYTES, "%s.%zu", name, number);
+	return key;
+}
+
+int rows_end(struct rows_writer *rows)
+{
+	char key[ROWS_KEY_BYTES];
+	int result = rows->row.failed ? -ENOMEM : 0;
+	if (!result && !rows->row.size)
+		return 0;
+	if (!result && rows->sink)
+		result = rows->sink->add(rows->sink->context, rows_key(key, rows->name, rows->nr),
+					 text_string(&rows->row));
+	rows->nr++;
+	rows->bytes += rows->row.size;
+	text_clear(&rows->row);
+	return result;
+}
 
 bool take_number(const char **at, uint64_t most, uint64_t *number)
 {

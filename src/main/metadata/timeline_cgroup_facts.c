@@ -12,36 +12,19 @@
 #include "rows.h"
 
 /* Of threads in a string of the recording; a path stands before them. */
-enum { ROW_BYTES = 4000, ROWS_MOST = 2048, KEY_BYTES = 48 };
-
-static const char *key_of(char key[KEY_BYTES], size_t number)
-{
-	snprintf(key, KEY_BYTES, TIMELINE_FACTS_KEY "cgroups.%zu", number);
-	return key;
-}
+enum { ROW_BYTES = 4000, ROWS_MOST = 2048 };
+#define NAME TIMELINE_FACTS_KEY "cgroups"
 
 /* ---- written ---- */
 
 struct writing {
 	const struct timeline *timeline;
-	const struct metadata_sink *sink;
-	struct text row;
-	size_t nr_rows, bytes;
+	struct rows_writer rows;
 };
 
 static bool is_full(const struct writing *writing)
 {
-	return writing->bytes > TIMELINE_CGROUP_FACTS_BYTES || writing->nr_rows >= ROWS_MOST;
-}
-
-static int end_row(struct writing *writing)
-{
-	char key[KEY_BYTES];
-	if (writing->row.failed)
-		return -ENOMEM;
-	writing->bytes += writing->row.size;
-	return writing->sink->add(writing->sink->context, key_of(key, writing->nr_rows++),
-				  text_string(&writing->row));
+	return writing->rows.bytes > TIMELINE_CGROUP_FACTS_BYTES || writing->rows.nr >= ROWS_MOST;
 }
 
 /* From a thread on, those that are in it; returns the next one. */
@@ -49,12 +32,12 @@ static size_t add_threads(struct writing *writing, uint32_t cgroup, size_t from)
 {
 	const size_t nr = timeline_nr_threads(writing->timeline);
 	/* Behind the path, however long that is. */
-	const size_t most = writing->row.size + ROW_BYTES;
+	const size_t most = writing->rows.row.size + ROW_BYTES;
 	size_t i = from;
-	for (; i < nr && writing->row.size < most; i++) {
+	for (; i < nr && writing->rows.row.size < most; i++) {
 		const struct timeline_thread *thread = timeline_thread(writing->timeline, i);
 		if (thread->cgroup == cgroup && thread->has_stretches)
-			text_addf(&writing->row, "%" PRId32 " %" PRId32 " %" PRIu64 " ",
+			text_addf(&writing->rows.row, "%" PRId32 " %" PRId32 " %" PRIu64 " ",
 				  thread->pid, thread->tid, thread->began_ns);
 	}
 	return i;
@@ -66,22 +49,23 @@ static int add_cgroup(struct writing *writing, uint32_t cgroup)
 	size_t thread = 0;
 	int result = 0;
 	while (!result && thread < nr && !is_full(writing)) {
-		text_clear(&writing->row);
-		text_addf(&writing->row, "%s\n", timeline_cgroup(writing->timeline, cgroup));
-		const size_t bytes = writing->row.size;
+		text_clear(&writing->rows.row);
+		text_addf(&writing->rows.row, "%s\n", timeline_cgroup(writing->timeline, cgroup));
+		const size_t bytes = writing->rows.row.size;
 		thread = add_threads(writing, cgroup, thread);
-		result = writing->row.size > bytes || writing->row.failed ? end_row(writing) : 0;
+		if (writing->rows.row.size > bytes || writing->rows.row.failed)
+			result = rows_end(&writing->rows);
 	}
 	return result;
 }
 
 int timeline_cgroup_facts_add(const struct timeline *timeline, const struct metadata_sink *sink)
 {
-	struct writing writing = {.timeline = timeline, .sink = sink};
+	struct writing writing = {.timeline = timeline, .rows = {.name = NAME, .sink = sink}};
 	int result = 0;
 	for (uint32_t cgroup = 1; !result && timeline_cgroup(timeline, cgroup)[0]; cgroup++)
 		result = add_cgroup(&writing, cgroup);
-	text_release(&writing.row);
+	text_release(&writing.rows.row);
 	return result;
 }
 
@@ -106,9 +90,9 @@ static void read_row(struct timeline *timeline, const char *at)
 
 void timeline_cgroup_facts_read(struct history *history)
 {
-	char key[KEY_BYTES];
+	char key[ROWS_KEY_BYTES];
 	for (size_t i = 0; i < ROWS_MOST; i++) {
-		const char *at = history_info(history, key_of(key, i));
+		const char *at = history_info(history, rows_key(key, NAME, i));
 		if (!at)
 			return;
 		read_row(history_timeline(history), at);

@@ -11,41 +11,21 @@
 
 #include "rows.h"
 
-enum { ROW_BYTES = 4000, ROWS_MOST = 256, KEY_BYTES = 48 };
+enum { ROW_BYTES = 4000, ROWS_MOST = 256 };
 enum { LONGEST_SHIFT = 62 };
-
-static const char *key_of(char key[KEY_BYTES], size_t number)
-{
-	snprintf(key, KEY_BYTES, TIMELINE_FACTS_KEY "events.%zu", number);
-	return key;
-}
+#define NAME TIMELINE_FACTS_KEY "events"
 
 /* ---- written ---- */
 
-/* Where it is written; sink NULL: it is only measured. */
 struct writing {
 	const struct timeline *timeline;
-	const struct metadata_sink *sink;
-	struct text row;
-	size_t nr_rows, bytes;
-	bool is_full;
+	struct rows_writer rows;
 	int result;
 };
 
-static void end_row(struct writing *writing)
+static bool is_full(const struct writing *writing)
 {
-	char key[KEY_BYTES];
-	if (!writing->row.size)
-		return;
-	writing->bytes += writing->row.size;
-	writing->is_full = writing->bytes > TIMELINE_EVENT_FACTS_BYTES;
-	writing->result = writing->row.failed ? -ENOMEM
-			  : writing->sink     ? writing->sink->add(writing->sink->context,
-								   key_of(key, writing->nr_rows),
-								   text_string(&writing->row))
-					      : 0;
-	writing->nr_rows++;
-	text_clear(&writing->row);
+	return writing->rows.bytes > TIMELINE_EVENT_FACTS_BYTES;
 }
 
 static void add_head(const struct timeline *timeline, const struct timeline_thread *thread,
@@ -76,36 +56,36 @@ static void add_thread(struct writing *writing, size_t thread)
 	size_t mark = 0;
 	do {
 		uint64_t after_ns = of->began_ns;
-		add_head(writing->timeline, of, &writing->row);
-		for (; mark < nr && writing->row.size < ROW_BYTES; mark++) {
+		add_head(writing->timeline, of, &writing->rows.row);
+		for (; mark < nr && writing->rows.row.size < ROW_BYTES; mark++) {
 			const struct timeline_events at =
 				timeline_mark_at(writing->timeline, thread, mark);
-			add_mark(&at, after_ns, &writing->row);
+			add_mark(&at, after_ns, &writing->rows.row);
 			after_ns = at.time_ns;
 		}
-		text_add(&writing->row, "\n");
-		if (writing->row.size >= ROW_BYTES)
-			end_row(writing);
-	} while (mark < nr && !writing->is_full && !writing->result);
+		text_add(&writing->rows.row, "\n");
+		if (writing->rows.row.size >= ROW_BYTES)
+			writing->result = rows_end(&writing->rows);
+	} while (mark < nr && !is_full(writing) && !writing->result);
 }
 
 /* What a thread of samples alone did nobody saw. */
 static int encode(const struct timeline *timeline, const struct metadata_sink *sink, bool *is_whole)
 {
-	struct writing writing = {.timeline = timeline, .sink = sink};
+	struct writing writing = {.timeline = timeline, .rows = {.name = NAME, .sink = sink}};
 	for (size_t i = 0; i < timeline_nr_threads(timeline); i++) {
 		const struct timeline_thread *thread = timeline_thread(timeline, i);
 		const bool says_something = !thread->lacks_events || thread->is_created ||
 					    timeline_nr_marks(timeline, i);
-		if (writing.result || writing.is_full)
+		if (writing.result || is_full(&writing))
 			break;
 		if (thread->has_stretches && says_something)
 			add_thread(&writing, i);
 	}
 	if (!writing.result)
-		end_row(&writing);
-	*is_whole = !writing.is_full;
-	text_release(&writing.row);
+		writing.result = rows_end(&writing.rows);
+	*is_whole = !is_full(&writing);
+	text_release(&writing.rows.row);
 	return writing.result;
 }
 
@@ -188,9 +168,9 @@ static void read_line(struct timeline *timeline, const char *at)
 void timeline_event_facts_read(struct history *history)
 {
 	struct timeline *timeline = history_timeline(history);
-	char key[KEY_BYTES];
+	char key[ROWS_KEY_BYTES];
 	for (size_t i = 0; i < ROWS_MOST; i++) {
-		const char *at = history_info(history, key_of(key, i));
+		const char *at = history_info(history, rows_key(key, NAME, i));
 		if (!at)
 			return;
 		for (; *at; at += strcspn(at, "\n"), at += *at == '\n')

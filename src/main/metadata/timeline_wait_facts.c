@@ -8,19 +8,14 @@
 
 #include "rows.h"
 
-enum { KEY_BYTES = 48, ROW_BYTES = 128 };
-
-static const char *key_of(char key[KEY_BYTES], size_t number)
-{
-	snprintf(key, KEY_BYTES, TIMELINE_FACTS_KEY "wait.%zu", number);
-	return key;
-}
+enum { ROW_BYTES = 128 };
+#define NAME TIMELINE_FACTS_KEY "wait"
 
 int timeline_wait_facts_add(const struct timeline *timeline, const struct metadata_sink *sink)
 {
 	struct timeline_moment waits[TIMELINE_WAITS];
 	const size_t nr = timeline_longest_waits(timeline, waits);
-	char key[KEY_BYTES], row[ROW_BYTES];
+	char key[ROWS_KEY_BYTES], row[ROW_BYTES];
 	int result = 0;
 	for (size_t i = 0; !result && i < nr; i++) {
 		const struct timeline_thread *thread = timeline_thread(timeline, waits[i].row);
@@ -30,7 +25,7 @@ int timeline_wait_facts_add(const struct timeline *timeline, const struct metada
 		if (waits[i].is_woken)
 			snprintf(row + bytes, sizeof(row) - (size_t)bytes, "%" PRId32 " ",
 				 waits[i].waker_tid);
-		result = sink->add(sink->context, key_of(key, i), row);
+		result = sink->add(sink->context, rows_key(key, NAME, i), row);
 	}
 	return result;
 }
@@ -55,11 +50,12 @@ void timeline_wait_facts_read(struct history *history)
 {
 	struct timeline *timeline = history_timeline(history);
 	struct timeline_moment wait;
-	char key[KEY_BYTES];
-	const char *row = history_info(history, key_of(key, 0));
+	char key[ROWS_KEY_BYTES];
+	const char *row = history_info(history, rows_key(key, NAME, 0));
 	if (row)
 		timeline_forget_waits(timeline);
-	for (size_t i = 0; row && i < TIMELINE_WAITS; row = history_info(history, key_of(key, ++i)))
+	for (size_t i = 0; row && i < TIMELINE_WAITS;
+	     row = history_info(history, rows_key(key, NAME, ++i)))
 		if (parse(timeline, row, &wait))
 			timeline_put_wait(timeline, &wait);
 }
