@@ -531,6 +531,13 @@ def cgroup():
             os.rmdir(place)
 
 
+def check_complete(path, stats, least):
+    """So many stacks reach their roots; the others the kernel has cut: it copies nothing of a page that is not there just then."""
+    cut = re.findall(r": (?:truncated|broken|switched) *(.*)$", ctop_ok("export", "frames", path).stdout, re.M)
+    check(set(cut) <= {"(dump_end)"}, f"{collections.Counter(cut)}")
+    check(share_complete(stats) > least, f"{stats['stacks']}")
+
+
 def with_function(stacks, name):
     return sum(count for stack, count in stacks.items() if name in stack[1:])
 
