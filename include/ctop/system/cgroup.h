@@ -17,7 +17,7 @@ int cgroup_open(const char *path, struct error *error);
 /* Of such a descriptor: the directory was removed. Empty, it may get tasks again. */
 bool cgroup_is_gone(int fd);
 enum { CGROUP_PATH_BYTES = 4096 };
-/* Where a process is, from the root of version 2's hierarchy on, as the process's side names it: untrusted. False: it has gone, or is in none. */
+/* Where a process is, from the root of ctop's own cgroup namespace on, in version 2's hierarchy: untrusted. False: it has gone, or is in none. */
 bool cgroup_of(int32_t pid, char path[CGROUP_PATH_BYTES]);
 /* Of such a descriptor: the process is in that cgroup, or in one below it. */
 bool cgroup_has(int fd, int32_t pid);

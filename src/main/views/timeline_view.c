@@ -46,7 +46,9 @@ static int compare_cgroups(const void *a, const void *b, void *timeline)
 {
 	const uint32_t left = timeline_thread(timeline, *(const size_t *)a)->cgroup;
 	const uint32_t right = timeline_thread(timeline, *(const size_t *)b)->cgroup;
-	const int order = strcmp(timeline_cgroup(timeline, left), timeline_cgroup(timeline, right));
+	const int order = left == right ? 0
+					: strcmp(timeline_cgroup(timeline, left),
+						 timeline_cgroup(timeline, right));
 	return order ? order : timeline_compare_rows(a, b, timeline);
 }
 
