@@ -88,6 +88,7 @@ endef
 $(foreach room,$(ROOMS),$(eval $(call room_rule,$(room))))
 
 include ui/html/html.mk
+include src/main/system/system_calls.mk
 
 # main() is the command line's; what else there is is taken where it is called.
 ARCHIVES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call archive_of,$(room)))

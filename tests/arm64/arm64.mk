@@ -24,7 +24,7 @@ ARM64_TESTS  := $(patsubst tests/unit/%.c,$(ARM64_BUILD)/unit/%,$(filter-out $(A
 ARM64_STEPS  := tests/arm64/steps.py tests/arm64/starts.sh tests/arm64/code.sh
 # Left to `make check-arm64`: the same C on every machine, and most of the emulator's time.
 ARM64_SLOW   := base/function_name base/text proc/memory symbol/demangle symbol/perf_map query/hostile history/seconds \
-	query/selection history/history_bound query/selection_processes reader/damage reader/deceit reader/recording
+	query/selection history/history_bound history/slices query/selection_processes reader/damage reader/deceit reader/recording
 ARM64_QUICK  := $(filter-out $(ARM64_SLOW:%=$(ARM64_BUILD)/unit/%),$(ARM64_TESTS))
 ARM64_RUN     = QEMU_LD_PREFIX='$(ARM64_SYSROOT)' ARM64_BUILD='$(ARM64_BUILD)' EMULATED='$(ARM64_BUILD)' EMULATOR=qemu-aarch64
 ARM64_MAKE    = $(ARM64_ENV) $(MAKE) --no-print-directory $(ARM64_SETTINGS)

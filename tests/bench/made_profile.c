@@ -14,7 +14,7 @@
 
 #include <fcntl.h>
 
-#include <ctop/format/recording_writer.h>
+#include <ctop/recorder/recording_writer.h>
 
 #include "made.h"
 

@@ -5,7 +5,7 @@
  *     repeat IN OUT TIMES
  */
 #include <ctop/base/vec.h>
-#include <ctop/format/recording_writer.h>
+#include <ctop/recorder/recording_writer.h>
 #include <ctop/reader/recording_reader.h>
 
 #include <errno.h>

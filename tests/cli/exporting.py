@@ -140,7 +140,8 @@ def node():
         const fs = require('fs');
         function reads() { for (let i = 0; i < 3000; i++) fs.readFileSync('/proc/self/stat'); }
         function computes() { let s = 0; for (let i = 0; i < 5e7; i++) s += Math.sqrt(i); return s; }
-        reads(); computes();""")
+        reads(); computes();
+        process.on('exit', () => fs.unlinkSync(`/tmp/perf-${process.pid}.map`));""")
 
 
 GO = r"""

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`ctop record --last`: what was sampled last, written when it is asked for, and nothing else."""
 
+import json
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ import sys
 
 from events_common import compiled
 from flight_recorder import BEFORE, excerpt_of, recorder_of
-from harness import (BUILD, Skip, FAULTY, PATIENCE, case, check, check_refused, child, child_pids, copy_for_all, ctop, ctop_ok, directory, falling,
+from harness import (BUILD, CTOP, Skip, FAULTY, PATIENCE, case, check, check_refused, child, child_pids, copy_for_all, ctop, ctop_ok, directory, falling,
                      folded, main, need_root, plain_user, readable_ctop, run, status_of, target, wait_for_cpu_time, wait_until)
 
 SPIN = os.path.join(BUILD, "workloads", "spin")
@@ -45,6 +46,31 @@ def a_slice_is_the_last_stretch_and_recording_goes_on():
         check(max(times_of(first[1])) < min(times_of(second[1])), "they overlap")
         end = excerpt_of(os.path.join(where, "x.ctop"))
         check(end.startswith("1.0 s before the end"), end)
+
+
+LOOP = "import os, time\nprint('ready', flush=True)\nwhile True: os.getppid(), time.sleep(0.002), sum(range(20000))"
+
+
+@case
+def its_system_calls_are_those_of_the_stretch():
+    need_root()
+    with directory() as where, child(os.path.realpath(sys.executable), "-c", LOOP, stdout=subprocess.PIPE, text=True) as program:
+        program.stdout.readline()
+        with recorder_of(where, "--last", "1s", "--syscalls", "-p", program.pid) as recorder:
+            wait_for_cpu_time(program.pid, 0.2)
+            path = asked_and_written(recorder, recorder.process.pid)[1]
+            recorder.end()
+        out = os.path.join(where, "x.json")
+        ctop_ok("export", "chrome", "-o", out, path)
+        with open(out, encoding="utf-8") as file:
+            calls = [event for event in json.load(file)["traceEvents"] if event.get("cat") == "system call"]
+    asked, slept = ([event for event in calls if event["name"] == name] for name in ("getppid", "clock_nanosleep"))
+    check(len(asked) > 20 and abs(len(asked) - len(slept)) <= 1, f"{len(asked)}, {len(slept)}")
+    begin, end = min(event["ts"] for event in calls), max(event["ts"] + event["dur"] for event in calls)
+    check(end - begin <= 1000001, f"{end - begin} us")
+    # The first and the last are cut.
+    check(all(event["dur"] >= 2000 for event in slept[1:-1]), f"{[event['dur'] for event in slept]}")
+    check(all(a["ts"] + a["dur"] <= b["ts"] + 0.002 for a, b in zip(calls, calls[1:])), "they overlap")
 
 
 @case
@@ -207,6 +233,62 @@ def the_newest_are_kept():
         check(recorder.slices() == sorted(written[1:]), f"{recorder.slices()}, not {written[1:]}")
 
 
+# The wall's clock goes a day back once that file is there.
+CLOCK_SET_BACK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	static int (*next)(clockid_t, struct timespec *);
+	if (!next)
+		next = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+	const int result = next(clock, now);
+	if (clock == CLOCK_REALTIME && !access(getenv("SET_BACK"), F_OK))
+		now->tv_sec -= 24 * 60 * 60;
+	return result;
+}
+"""
+
+
+@case
+def a_clock_that_is_set_back_is_in_names_alone():
+    """What is kept, and which is the newest, goes by a clock that nobody sets."""
+    with directory() as where, target("spin") as program:
+        library, told = compiled(where, CLOCK_SET_BACK, "-shared", "-fPIC"), os.path.join(where, "set back")
+        with recorder_of(where, "--last", "1s", "--keep", "1", "-p", program.pid,
+                         env={**os.environ, "LD_PRELOAD": library, "SET_BACK": told}) as recorder:
+            wait_for_cpu_time(program.pid, 1.5)
+            before = asked_and_written(recorder, recorder.process.pid)[1]
+            with open(told, "w", encoding="ascii"):
+                pass
+            wait_for_cpu_time(program.pid, 1.5)
+            after = asked_and_written(recorder, recorder.process.pid)
+            check(after[1] < before, f"{after[1]} is not of the day before {before}")
+            check(recorder.slices() == [after[1]], f"{recorder.slices()}, not {after[1]}")
+            times = times_of(after[1])
+            check(len(times) == int(after[3]) and 0.5 < max(times) - min(times) <= 1.0, f"{len(times)} in {max(times) - min(times)} s")
+            check(recorder.end() == 0, f"{recorder.said}")
+
+
+@case
+def of_a_machine_that_has_slept_it_is_the_last_stretch():
+    """For a day: the clock since the start, which processes' ages go by, is that much ahead of the one that samples have."""
+    need_root()
+    slept = ["unshare", "--time", "--boottime", str(24 * 60 * 60), "--fork"]
+    if run(*slept, "true").returncode:
+        raise Skip("no time namespaces here")
+    with directory() as where, target("spin") as program:
+        path = os.path.join(where, "x.ctop")
+        result = run(*slept, CTOP, "record", "-e", "cpu-clock", "--last", "1s", "--duration", "2", "-o", path, "-p", program.pid)
+        check(result.returncode == 0 and "x.ctop: 1.0 s before the end" in result.stderr, result.stderr)
+        times = times_of(path)
+        check(len(times) > 1 and 0.5 < max(times) - min(times) <= 1.0, f"{len(times)} in {max(times) - min(times)} s")
+        check(all("spin" in stack[0] for stack in folded(path)), f"{folded(path)}")
+
+
 @case
 def the_newest_are_kept_in_another_directory_of_that_name():
     """As by who cleans up: what went with the old one does not count, and in the new one there are no more than that."""
@@ -234,6 +316,14 @@ def one_that_is_killed_leaves_what_was_written():
         check(folded(found[1]).total() == int(found[3]), "not all of it")
 
 
+def writers(pid):
+    found = []
+    for one in child_pids(pid):
+        with open(f"/proc/{one}/comm", encoding="utf-8") as file:
+            found += [one] if file.read() == "ctop-writer\n" else []
+    return found
+
+
 @case
 def a_second_interrupt_ends_the_wait_for_a_disk():
     """What was in hand is removed, and nothing else is begun."""
@@ -242,8 +332,11 @@ def a_second_interrupt_ends_the_wait_for_a_disk():
             wait_for_cpu_time(program.pid, 0.5)
             ctop_ok("dump", recorder.process.pid)
             wait_until(recorder.slices, "slice in hand")
+            wait_until(lambda: writers(recorder.process.pid), "process that writes it")
+            writer, = writers(recorder.process.pid)
             recorder.interrupt()
             check(recorder.end() == 0, f"{recorder.said}")
+            wait_until(lambda: not os.path.exists(f"/proc/{writer}"), "end of the process that wrote it")
             check(not recorder.slices() and not os.path.exists(os.path.join(where, "x.ctop")), f"{os.listdir(where)}")
             check(sum("was given up before it was written" in line for line in recorder.said) == 1, f"{recorder.said}")
 

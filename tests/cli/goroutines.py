@@ -7,10 +7,12 @@ import gzip
 import json
 import os
 import re
+import signal
 import subprocess
+import time
 
-from harness import (BUILD, CTOP, FAULTY, case, check, check_refused, child, ctop, ctop_ok, directory, falling, long_case, main, need_program, need_root, run,
-                     wait_until)
+from harness import (BUILD, CTOP, FAULTY, PATIENCE, case, check, check_refused, child, children_of, ctop, ctop_ok, directory, falling, long_case, main, need_program, need_root, run,
+                     status_of, wait_until)
 
 SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "workloads", "goroutines.go")
 KINDS = 7  # of goroutines, in the workload
@@ -212,6 +214,23 @@ func main() {
 """
 
 
+def told_so_far(path):
+    """Whether a recording that is being written has any."""
+    return "/goroutine " in ctop("export", "folded", path, "--time", "goroutines", "--group", "thread").stdout
+
+
+def is_at_rest(pid):
+    """Whether it takes no CPU for a while."""
+    before = cpu_ticks(pid)
+    time.sleep(0.2)
+    return cpu_ticks(pid) == before
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+
+
 @case
 def a_program_that_lies():
     need_root()
@@ -239,6 +258,27 @@ def a_child_that_loops_holds_nobody():
             check(result.returncode == 0, result.stderr)
         report = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
     check("threads, not goroutines" in report, report)
+
+
+@case
+def at_the_end_the_collector_is_waited_for():
+    """Most stacks of so many are told then: more than there is room for while it does not read."""
+    need_root()
+    with directory() as where:
+        path, dump = os.path.join(where, "g.ctop"), os.path.join(where, "dump")
+        with child(build(where), 10000 // KINDS + 1, dump, stdout=subprocess.DEVNULL) as parked:
+            wait_until(lambda: os.path.exists(dump), "the program's dump")
+            own = dump_of(dump)
+            with child(CTOP, "record", "-q", "--time", "wall", "-p", parked.pid, "-o", path) as recorder:
+                wait_until(lambda: told_so_far(path), "the first of them")
+                collector = children_of(recorder.pid)["collector"]
+                os.kill(collector, signal.SIGSTOP)
+                recorder.send_signal(signal.SIGINT)
+                wait_until(lambda: not int(status_of(recorder.pid, "ShdPnd"), 16) >> (signal.SIGINT - 1) & 1, "signal to be taken")
+                wait_until(lambda: is_at_rest(recorder.pid), "ctop to have told what it can")
+                os.kill(collector, signal.SIGCONT)
+                check(recorder.wait(PATIENCE) == 0, f"{recorder.returncode}")
+        check_alike(path, own, 0.99)
 
 
 @long_case

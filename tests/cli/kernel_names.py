@@ -9,7 +9,8 @@ import json
 import os
 import stat
 
-from harness import (CTOP, NOBODY, OTHER_USER, Skip, case, check, copy_for_all, ctop_ok, directory, main, need_program, need_root, plain_user, run)
+from harness import (CTOP, NOBODY, OTHER_USER, Skip, alone, case, check, copy_for_all, ctop_ok, directory, main, need_program, need_root, plain_user, run,
+                     sysctl)
 
 # enum kernel_names_from
 NOT_ASKED, NOT_KEPT, KEPT, CACHED, COMPLETED = range(5)
@@ -239,6 +240,18 @@ def what_a_user_may_not_see_is_not_kept():
         names, leaves = start(output, env={"XDG_CACHE_HOME": cache}, before=user, program=os.path.join(where, "ctop"))
         check(names == NOT_KEPT and is_named(leaves), f"{names}: {leaves}")
         check(kept(cache) == [], "the kernel's addresses are in a file of the user's")
+
+
+@case
+@alone("changes the kernel's settings")
+def what_may_not_be_seen_any_more_does_not_stay():
+    need_root()
+    need_addresses()
+    with directory() as where:
+        fill(where)
+        with sysctl("kptr_restrict", 2):
+            start(where)
+        check(kept(where) == [], "the kernel's addresses are still in a file")
 
 
 if __name__ == "__main__":

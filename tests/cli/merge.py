@@ -7,10 +7,11 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import exporting
 from exporting import HOSTILE
-from harness import CTOP, case, check, check_refused, ctop, ctop_ok, directory, folded, main, need_program, run, weighed
+from harness import CTOP, case, check, check_refused, child, ctop, ctop_ok, directory, folded, main, need_program, need_root, run, weighed
 from made_recording import KERNEL, KERNEL_CHAIN, NANOSECONDS, MadeRecording
 
 
@@ -158,6 +159,52 @@ def labels_that_lie_do_no_harm():
             out = os.path.join(where, f"o{number}.ctop")
             ctop_ok("merge", out, path, path)
             check(sum(folded(out).values()) == 20 and "\x1b" not in ctop_ok("report", "--stdio", out).stdout, name)
+
+
+# Sleeps in turn, until it is told to end.
+NAPS = """
+import sys, threading, time
+threading.Thread(target=lambda: (sys.stdin.readline(), __import__("os")._exit(0)), daemon=True).start()
+print("ready", flush=True)
+while True:
+    time.sleep(0.03)
+"""
+
+
+def rows_of(path):
+    """[(tid, name, [computed, queued, waited], when it is there first and last, in s)] of a recording's timeline."""
+    report = ctop_ok("report", "--timeline", path).stdout
+    column = float(re.search(r"a column ([\d.]+) ms", report)[1]) / 1e3
+    found = re.findall(r"^ *([\d.]+) +([\d.]+) +([\d.]+) +(\d+)  (.*?) *\|(.*)\|$", report, re.M)
+    return [(int(tid), name, [a, b, c], (len(cells) - len(cells.lstrip())) * column, len(cells.rstrip()) * column)
+            for a, b, c, tid, name, cells in found], column
+
+
+@case
+def threads_of_all_are_side_by_side():
+    """The same ones, twice, with a pause in between: their sums are what each recording says, and they are as far apart as their clock says."""
+    need_root()
+    with directory() as where, child(sys.executable, "-c", NAPS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        check(program.stdout.readline() == "ready\n", "not ready")
+        paths = [os.path.join(where, name) for name in ("a.ctop", "b.ctop")]
+        for path in paths:
+            ctop_ok("record", "-q", "-e", "cpu-clock", "--time", "wall", "--duration", "1", "-o", path, "-p", program.pid)
+        program.stdin.write("\n")
+        program.stdin.flush()
+        out = os.path.join(where, "all.ctop")
+        ctop_ok("merge", out, *paths)
+        alone = [rows_of(path)[0] for path in paths]
+        rows, column = rows_of(out)
+        starts = [int(json.loads(ctop_ok("export", "json", path).stdout)["facts"]["start_ns"]) / 1e9 for path in paths]
+        trace = json.loads(ctop_ok("export", "chrome", out).stdout)["traceEvents"]
+    check(len(alone[0]) == len(alone[1]) == 2, f"{alone}")
+    check([row[:3] for row in rows] == [(tid, f"{run}: {name}", sums) for run, of in enumerate(alone, 1) for tid, name, sums, *_ in of], f"{rows}, {alone}")
+    for first, second in zip(rows[:2], rows[2:]):
+        check(first[4] <= second[3], f"{rows}")
+        check(abs(second[3] - first[3] - (starts[1] - starts[0])) < 2 * column + 0.05, f"{rows}, {starts}")
+    names = {event["args"]["name"] for event in trace if event.get("name") == "thread_name" and event["args"]["name"].endswith(", states")}
+    ids = {event["tid"] for event in trace if event.get("cat") == "state"}
+    check(len(ids) == 4 and {name[:2] for name in names} == {"1:", "2:"}, f"{names}, {ids}")
 
 
 if __name__ == "__main__":

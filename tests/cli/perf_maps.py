@@ -52,6 +52,8 @@ def codes(where, *names, user=None):
             stack.callback(process.wait)
             stack.callback(process.kill)
             running[name] = Code(process)
+            # A process that had this number before may have left one.
+            remove(running[name].map)
             stack.callback(remove, running[name].map)
             stack.callback(remove, running[name].map + ".link")
         yield running

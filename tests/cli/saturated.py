@@ -10,6 +10,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import time
 
 from harness import (BUILD, CTOP, PATIENCE, Skip, alone, case, check, child, child_pids, children_of, directory,
                      ended_well, main, need_program, need_root, paranoid, plain_user, readable_ctop, recording_of, run,
@@ -170,11 +171,31 @@ def no_event_is_missed_while_copies_become_smaller():
             places = stats["samples"] + stats["lost"] + sum(stats["dropped"].values())
             # What the kernel calls lost are of whole CPUs also others' forks and mappings.
             more = stats["lost"] if of else 0
-            check(0 <= places - stats["events_counted"] <= more, f"{places} of {stats['events_counted']}: {stats}")
+            # Linux 6.18 counts an event that is switched off between its count and its sample, and drops the sample: one per CPU
+            # and switch at most, and there are two sets to leave.
+            fewer = 2 * os.cpu_count()
+            check(-fewer <= places - stats["events_counted"] <= more, f"{places} of {stats['events_counted']}: {stats}")
             check(stats["drained"] == stats["samples"] + sum(stats["dropped"].values()), f"{stats}")
             check(len(said(stats)) == 1, f"{stats['steps_down']}")
             check(stats["dropped"]["double"] < 0.05 * places, f"{stats}")
             check(sum(each["seconds"] > 0 for each in stats["sets"]) > 1, f"{stats['sets']}")
+
+
+@case
+def one_timer_wakes_for_the_rings_of_all_cpus():
+    """The ring of each busy CPU is a quarter full every 32 ms."""
+    need_root()
+    if os.cpu_count() < 2:
+        raise Skip("there is one CPU")
+    with directory() as where, target("spin") as program:
+        with recording_of(where, "-e", "cpu-clock", "-p", program.pid) as recorder:
+            collector = children_of(recorder.pid)["collector"]
+            wait_for_cpu_time(program.pid, 2)
+            before, began = int(status_of(collector, "voluntary_ctxt_switches")), time.monotonic()
+            wait_for_cpu_time(program.pid, 4)
+            woken, seconds = int(status_of(collector, "voluntary_ctxt_switches")) - before, time.monotonic() - began
+        ended_well(where, recorder)
+    check(woken < 45 * seconds, f"{woken} times in {seconds:.1f} s")
 
 
 @case

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 
-from harness import BUILD, CTOP, Skip, case, cgroup, check, child, ctop_ok, directory, main, need_program, need_root, run, target
+from harness import BUILD, CTOP, Skip, case, cgroup, check, child, ctop_ok, directory, main, need_program, need_root, plain_user, readable_ctop, run, target
 
 STATES = ("running", "runnable", "waiting")
 # What one may take on a machine that is slow and busy.
@@ -129,6 +129,78 @@ def chrome_has_states():
         total = sum(event["dur"] for event in mine) / 1e6
         check(abs(total - thread["observed"]) < 0.01 * thread["observed"] + 5e-3, f"{total}: {thread}")
         check(all(a["ts"] + a["dur"] <= b["ts"] + 0.002 for a, b in zip(mine, mine[1:])), f"{thread}")
+
+
+@case
+def chrome_has_the_calls_of_waits():
+    """Where a thread waits all the time the call is known of all of it, with what it waits for, as /proc has both."""
+    need_root()
+    inside, outside = os.pipe()
+    with directory() as where, child("cat", stdin=inside) as cat, child("sleep", "60") as sleep:
+        path, threads = recorded(where, "--time", "wall", "-p", f"{cat.pid},{sleep.pid}", "--duration", "0.5")
+        out = os.path.join(where, "x.trace.json")
+        ctop_ok("export", "chrome", "-o", out, path)
+        pipe = os.readlink(f"/proc/{cat.pid}/fd/0")
+        with open(out, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        # Of cpu-clock there is nothing: what is shown is the waits, and the timeline the same.
+        rows = rows_of(ctop_ok("report", "--timeline", path).stdout)
+    check(rows.keys() == {cat.pid, sleep.pid}, f"{rows}")
+    os.close(inside)
+    os.close(outside)
+    calls = {event["tid"] - 2 * 10**10: event for event in events if event.get("cat") == "wait in system call"}
+    check(calls.keys() == {cat.pid, sleep.pid}, f"{calls}")
+    names = {tid: (event["name"], event["args"]["waits for"]) for tid, event in calls.items()}
+    check(names == {cat.pid: ("read", pipe), sleep.pid: ("clock_nanosleep", "")}, f"{names}, {pipe}")
+    for thread in threads:
+        check(abs(calls[thread["tid"]]["dur"] / 1e6 - thread["waiting"]) < 5e-3, f"{calls}: {thread}")
+
+
+def calls_by_strace(*command):
+    """{name: calls} as strace counts them, without those that start the program."""
+    summary = subprocess.run([need_program("strace"), "-f", "-c", *command], check=False, capture_output=True, text=True, timeout=300).stderr
+    found = {words[-1]: int(words[3]) for words in map(str.split, summary.splitlines()) if len(words) in (5, 6) and words[3].isdigit()}
+    return {name: nr for name, nr in found.items() if name not in ("total", "execve")}
+
+
+@case
+def each_system_call_is_told():
+    """Each call of a program once, as strace counts them, one behind the other."""
+    need_root()
+    command = "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=3000"
+    expected = calls_by_strace(*command)
+    check(expected.get("read", 0) >= 3000, f"{expected}")
+    with directory() as where:
+        path, stats = os.path.join(where, "x.ctop"), os.path.join(where, "stats.json")
+        refused = run(CTOP, "record", "-q", "--syscalls", "-o", path, "--stats", stats, "--", *command)
+        if refused.returncode and "pid namespace" in refused.stderr:
+            raise Skip(refused.stderr.splitlines()[0])
+        check(not refused.returncode, refused.stderr)
+        with open(stats, encoding="utf-8") as file:
+            told = json.load(file)
+        out = os.path.join(where, "x.trace.json")
+        ctop_ok("export", "chrome", "-o", out, path)
+        with open(out, encoding="utf-8") as file:
+            calls = [event for event in json.load(file)["traceEvents"] if event.get("cat") == "system call"]
+    counted = {name: sum(event["name"] == name for event in calls) for name in expected}
+    if told["calls_lost"]:
+        # A call is there with both its records alone.
+        check(all(counted[name] <= nr for name, nr in expected.items()), f"{counted}, {expected}")
+        check(all(counted[name] >= expected[name] - told["calls_lost"] for name in expected), f"{counted}, {expected}, {told['calls_lost']}")
+    else:
+        check(counted == expected, f"{counted}, {expected}")
+    check(told["calls"] >= len(calls) and not told["calls_given_up"], f"{told['calls']}, {len(calls)}")
+    check(all(a["ts"] + a["dur"] <= b["ts"] + 0.002 for a, b in zip(calls, calls[1:])), "they overlap")
+
+
+@case
+def system_calls_take_privilege():
+    """Who may not trace is told so, in a line of cause and one of remedy."""
+    need_root()
+    with readable_ctop() as (where, ctop):
+        refused = run(*plain_user(), ctop, "record", "--syscalls", "-o", os.path.join(where, "x.ctop"), "--", "true")
+    lines = refused.stderr.splitlines()
+    check(refused.returncode and len(lines) == 2 and "--syscalls" in lines[1], f"{refused.returncode}: {refused.stderr}")
 
 
 @case

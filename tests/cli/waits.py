@@ -8,7 +8,9 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -273,6 +275,27 @@ def what_exactly_they_waited_for():
     check(held == {f"{tids[name]} {name}": threads for name, threads in (("deadlock-ab", 4), ("deadlock-ba", 1))}, f"{tids}\n{report}")
     check(waited_for(one) == [row for row in rows if row[2] == cat.pid] and waited_for(one)[0][3] == pipe, one)
     check(not any("WAITED s" in other for other in others), f"{others}")
+
+
+def call_of(pid):
+    """In which system call it waits: a number, and arguments."""
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+        return file.read().split()
+
+
+@case
+def sockets_are_named_by_where_they_lead():
+    """Of a program that waits for an answer, and of one that waits for someone to connect."""
+    need_root()
+    with directory() as where, socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        (host, port), (_, own) = server.getsockname(), client.getsockname()
+        with server.accept()[0], child("cat", stdin=client) as reads, child(sys.executable, "-c", "import socket, sys; socket.socket(fileno=0).accept()", stdin=server) as accepts:
+            wait_until(lambda: call_of(reads.pid)[:2] in (["0", "0x0"], ["63", "0x0"]), "cat to read")
+            wait_until(lambda: call_of(accepts.pid)[:2] in (["288", "0x0"], ["242", "0x0"]), "python3 to accept")
+            path, _, _ = record_waits(where, "-p", f"{reads.pid},{accepts.pid}", "--duration", "1")
+            report = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
+    told = {pid: what for _, _, pid, what in waited_for(report)}
+    check(told == {reads.pid: f"tcp {host}:{own}->{host}:{port}", accepts.pid: f"tcp {host}:{port} (listening)"}, report)
 
 
 def need_wakings(stats):

@@ -75,6 +75,8 @@ def each_wakeup_is_at_its_waker():
     # 20 times 20 ms, as far as its stacks were copied. No wakeup of it is anywhere else.
     check(seconds >= 0.4 - unseen(threads["blocked"]) / 1e9 - 0.02 and seconds > 0, f"{threads['blocked']}")
     check(all({"holder", "begin", "[stack not seen]"} & set(stack) for stack in threads["blocked"]), f"{threads['blocked']}")
+    # Those that end as the program does have theirs, too.
+    check(not any("[unknown]" in stack for stacks in threads.values() for stack in stacks), f"{dict(threads)}")
     check({stack for stack in threads["sleeper"] if "begin" not in stack and stack[0] != "[stack not seen]"} <=
           {("[woken by an interrupt]",), ("[woken by unknown]",)}, f"{threads['sleeper']}")
     check((stats["wakeups_unseen"] > 0) == ("stacks that were not copied" in report.replace("\n", " ")) ==

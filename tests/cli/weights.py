@@ -234,8 +234,11 @@ def check_thinned(counts, _, samples):
     """A busy machine may have fewer faults than were asked for: of those each is a sample."""
     check_weighs(counts)
     asked, nr = 999 * sum(taken["seconds"] for taken in counts["sets"]), sum(samples.values())
-    check(nr < counts["counted"] or counts["counted"] < 1.1 * asked, f"{counts}")
-    check(nr < 2 * asked + 100, f"{nr}: {counts}")
+    check(nr < counts["counted"] or counts["counted"] < 2 * asked, f"{counts}")
+    # Until it is seen that there are so many, each is a sample: on a busy machine for a while.
+    one_by_one = min(0.3, sum(taken["seconds"] for taken in counts["sets"] if taken["period"] == 1))
+    unseen = one_by_one * counts["counted"] * 999 / asked
+    check(nr < 2 * asked + 100 + unseen, f"{nr}: {counts}")
 
 
 @case

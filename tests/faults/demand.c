@@ -238,7 +238,9 @@ static uint32_t bytes_of(const char *hex, uint8_t *bytes, uint32_t most)
 /* In the symbolizer. NAME[,BUILDID[,WHICH[,UNIT]]]: the debug file of that name, and build-id, of each of the first rows; enum debug_file; of a unit. */
 FAULT(demand_debug)
 {
-	enum { NR_ROWS = 8, ROUNDS_OF_UNITS = 32 };
+	enum { NR_ROWS = 8, ROUNDS = 16 };
+	struct tables tables;
+	struct tables_reader reader;
 	char build_id[64], which[16], unit[32];
 	struct message message;
 	uint32_t epoch;
@@ -249,9 +251,12 @@ FAULT(demand_debug)
 	epoch = message.epoch.epoch;
 	const size_t bytes = tables_region_bytes(&tables_capacity_default);
 	void *writable = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	const char *tables = writable == MAP_FAILED ? "reads tables, " : "WRITES TABLES, ";
+	const char *has = writable == MAP_FAILED ? "reads tables, " : "WRITES TABLES, ";
+	if (tables_map(&tables, fd, &tables_capacity_default, false))
+		_exit(3);
+	tables_reader_init(&reader, &tables);
 	/* Rows that are not there yet are asked for until they are: each is answered, so many times. */
-	for (int round = 0;; round++) {
+	for (int round = 0;; round += reader.nr[TABLE_MODULES] > NR_ROWS / 2) {
 		struct pollfd poll_fd = {.fd = channel_fd(fault->channel), .events = POLLIN};
 		for (uint32_t row = 1; row <= NR_ROWS; row++) {
 			message = (struct message){.kind = MESSAGE_NEED_DEBUG_FILE};
@@ -270,11 +275,12 @@ FAULT(demand_debug)
 		for (uint32_t row = 1; row <= NR_ROWS; row++) {
 			fd = receive(fault->channel, &message);
 			if (fd >= 0 || message.module.error == -EDQUOT)
-				say(tables, &message, message.module.error, fd);
+				say(has, &message, message.module.error, fd);
 		}
-		/* They may be asked for more often than anybody would wait. */
-		if (message.module.unit && round == ROUNDS_OF_UNITS)
-			say(tables, &message, -EDQUOT, -1);
+		/* Of the others they may be asked for more often than anybody would wait. */
+		if (message.module.which && round == ROUNDS)
+			say(has, &message, -EDQUOT, -1);
+		tables_reader_refresh(&reader);
 		poll(&poll_fd, 1, 10);
 	}
 }

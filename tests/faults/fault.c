@@ -90,9 +90,20 @@ bool fault_kills(void)
 	return text && strstr(text, "kill");
 }
 
+static bool counts_deaths(const char *which)
+{
+	const char *asked_for = getenv(FAULT_VARIABLE "_DEATHS");
+	return asked_for && strcmp(asked_for, which) == 0;
+}
+
 bool fault_counts_all_deaths(void)
 {
-	return getenv(FAULT_VARIABLE "_DEATHS") != NULL;
+	return counts_deaths("all");
+}
+
+bool fault_gives_up(void)
+{
+	return counts_deaths("first");
 }
 
 size_t fault_waiting_max(size_t bytes)

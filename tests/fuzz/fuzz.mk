@@ -10,6 +10,10 @@ FUZZ ?= $(FUZZ_TARGETS)
 
 # Changed inputs a target; FUZZ_MUTATIONS_NAME for one that takes long.
 FUZZ_MUTATIONS := 4000
+FUZZ_MUTATIONS_collector := 1000
+FUZZ_MUTATIONS_kallsyms := 400
+FUZZ_MUTATIONS_parts := 1000
+FUZZ_MUTATIONS_perfdata := 2000
 FUZZ_MUTATIONS_timeline := 400
 
 # Functions that a target replaces, by the linker's --wrap.

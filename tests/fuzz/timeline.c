@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a recording says of what its threads did when: the values of `timeline.0`, `timeline.1`, ..., a zero byte between two; those behind a 'w' are of
- * `timeline.wait.0`, ..., behind an 'e' of `timeline.events.0`, ..., behind a 'c' of `timeline.cgroups.0`, .... Whatever it says, memory stays within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
+ * `timeline.wait.0`, ..., behind an 'e' of `timeline.events.0`, ..., behind a 'c' of `timeline.cgroups.0`, ..., behind an 's' of `timeline.calls.0`, ...; behind an 'm' how far the times of the next one of several recordings
+ * are moved, whose strings follow. Whatever it says, memory stays within its bound, and what is asked of it makes sense; written again it is no more than what a recording takes.
  */
 #include <ctop/base/text.h>
 #include <ctop/metadata/timeline_facts.h>
@@ -13,6 +14,7 @@ enum {
 	ROW_BYTES = 8192,
 	WAIT_BYTES = 128,
 	EVENT_BYTES = 1 << 18,
+	CALL_BYTES = 1 << 18,
 	CGROUP_BYTES = (1 << 17) + 2 * 8192,
 	CELLS = 100
 };
@@ -52,6 +54,13 @@ static void check(struct timeline *timeline, size_t row)
 		REQUIRE(mark.nr_preemptions + mark.nr_migrations > 0);
 		last_ns = mark.time_ns;
 	}
+	last_ns = thread->began_ns;
+	for (size_t i = 0; i < timeline_nr_calls(timeline, row); i++) {
+		const struct timeline_call call = timeline_call_at(timeline, row, i);
+		REQUIRE(call.from_ns >= last_ns && call.to_ns > call.from_ns);
+		REQUIRE(call.to_ns <= thread->until_ns && call.name[0]);
+		last_ns = call.to_ns;
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -59,25 +68,40 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	const struct metadata_sink sink = {NULL, count};
 	struct timeline_moment waits[TIMELINE_WAITS];
 	struct history *history = history_new();
-	char row[ROW_BYTES + 1], key[32];
+	char row[ROW_BYTES + 1], key[64], prefix[16] = "", number[16];
 	REQUIRE(history);
 	history_set_limit(history, HISTORY_BYTES);
 	REQUIRE(history_keep_timeline(history) == 0);
-	for (unsigned i = 0, nr = 0, nr_waits = 0, nr_events = 0, nr_cgroups = 0;
+	for (unsigned i = 0, nr = 0, nr_waits = 0, nr_events = 0, nr_cgroups = 0, nr_calls = 0,
+		      nr_sources = 0;
 	     i < ROWS_MAX && size; i++) {
 		const size_t most = size < ROW_BYTES ? size : ROW_BYTES;
 		const size_t length = strnlen((const char *)bytes, most);
 		memcpy(row, bytes, length);
 		row[length] = '\0';
-		if (row[0] == 'w')
-			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "wait.%u", nr_waits++);
+		if (row[0] == 'm') {
+			snprintf(number, sizeof(number), "%u", ++nr_sources);
+			snprintf(prefix, sizeof(prefix), "source.%u.", nr_sources);
+			REQUIRE(history_set_info(history, "sources", number) == 0);
+			nr = nr_waits = nr_events = nr_cgroups = nr_calls = 0;
+		}
+		if (row[0] == 'm')
+			snprintf(key, sizeof(key), "%sshift_ns", prefix);
+		else if (row[0] == 'w')
+			snprintf(key, sizeof(key), "%s" TIMELINE_FACTS_KEY "wait.%u", prefix,
+				 nr_waits++);
 		else if (row[0] == 'e')
-			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "events.%u", nr_events++);
+			snprintf(key, sizeof(key), "%s" TIMELINE_FACTS_KEY "events.%u", prefix,
+				 nr_events++);
 		else if (row[0] == 'c')
-			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "cgroups.%u", nr_cgroups++);
+			snprintf(key, sizeof(key), "%s" TIMELINE_FACTS_KEY "cgroups.%u", prefix,
+				 nr_cgroups++);
+		else if (row[0] == 's')
+			snprintf(key, sizeof(key), "%s" TIMELINE_FACTS_KEY "calls.%u", prefix,
+				 nr_calls++);
 		else
-			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%u", nr++);
-		const bool has_letter = row[0] && strchr("wec", row[0]);
+			snprintf(key, sizeof(key), "%s" TIMELINE_FACTS_KEY "%u", prefix, nr++);
+		const bool has_letter = row[0] && strchr("wecsm", row[0]);
 		REQUIRE(history_set_info(history, key, row + has_letter) == 0);
 		bytes += length + (length < size);
 		size -= length + (length < size);
@@ -95,8 +119,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		REQUIRE(waits[i].wait < NR_WAIT_KINDS);
 	}
 	written = 0;
-	REQUIRE(timeline_facts_add(timeline, &sink) == 0);
-	REQUIRE(written <= TIMELINE_FACTS_BYTES + EVENT_BYTES + 2 * ROW_BYTES +
+	REQUIRE(timeline_facts_add(timeline, 1, &sink) == 0);
+	REQUIRE(written <= TIMELINE_FACTS_BYTES + EVENT_BYTES + CALL_BYTES + 3 * ROW_BYTES +
 				   TIMELINE_WAITS * WAIT_BYTES + CGROUP_BYTES);
 	history_free(history);
 	return 0;

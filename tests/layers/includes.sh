@@ -29,30 +29,31 @@ uses() { # FLOOR/ROOM: what it may include of its own floor
 	jailed/collect) echo cfi code machine elf perfdata proc unwind ;;
 	jailed/child) echo collect disassembler elf http lines reader symbol symbolizer ;;
 	main/files) echo system ;;
+	main/time) echo system ;;
 	main/broker) echo files system ;;
 	main/query) echo history ;;
 	main/annotate) echo files history query system ;;
-	main/format) echo history query ;;
+	main/format) echo history query recorder ;;
 	main/screen) echo annotate history output query terminal ;;
 	main/views) echo annotate history output query terminal screen ;;
 	main/ui) echo annotate history output query terminal screen views ;;
 	main/options) echo files format perf ;;
-	main/session) echo broker files options output perf system ;;
-	main/metadata) echo history options output session system ;;
-	main/flight) echo format metadata options output session system ;;
+	main/session) echo broker files options output perf system time ;;
+	main/metadata) echo history options output session system time ;;
+	main/flight) echo history metadata options output recorder session system ;;
 	main/report) echo annotate history metadata options output query session system ;;
 	main/compare) echo format history options query report ;;
 	main/diagnose) echo files options output perf system ;;
 	main/serve) echo files flight options output session ;;
 	main/interactive) echo annotate compare diagnose files format history metadata options output perf query report screen session system terminal ui ;;
-	main/cli) echo compare diagnose flight format history interactive metadata options output perf query report screen serve session system ui ;;
+	main/cli) echo compare diagnose flight format history interactive metadata options output perf query recorder report screen serve session system ui ;;
 	esac
 }
 
 rooms='shared/base shared/kernel shared/ipc shared/jail shared/store shared/recording
 jailed/elf jailed/machine jailed/code jailed/cfi jailed/unwind jailed/lines jailed/symbol jailed/symbolizer jailed/disassembler
 jailed/proc jailed/perfdata jailed/collect jailed/reader jailed/http jailed/child
-main/perf main/system main/files main/broker main/options main/output main/session main/history main/query main/annotate main/format
+main/perf main/system main/files main/broker main/options main/output main/time main/session main/history main/query main/annotate main/recorder main/format
 main/metadata main/flight main/serve main/report main/compare main/diagnose main/terminal main/screen main/views main/ui main/interactive main/cli'
 
 # The one way from main to what is jailed: a child's main function, for the process that is to become it.

@@ -12,25 +12,36 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 from fuse import mounted
-from harness import (BUILD, CTOP, FAULTY, NOBODY, PATIENCE, Skip, case, check, child, directory, falling, folded, main,
-                     need_program, need_root, open_to_all, record_work, run, target, wait_until)
+from harness import (BUILD, CTOP, FAULTY, NOBODY, PATIENCE, Skip, case, check, child, children_of, directory, falling, falling_once, folded,
+                     main, need_program, need_root, open_to_all, record_work, run, target, wait_until)
 
 WORKLOADS = os.path.join(BUILD, "workloads")
 
 
 def demand(fault, workload, *arguments):
-    """What a child that falls that way says of it. It is told in the end, and where others have the CPUs the child comes to it late."""
-    for seconds in "2", "20":
-        result = run(FAULTY, "record", "-e", "cpu-clock:u", "-o", "/dev/null", "--duration", seconds, *arguments, "-p", workload,
-                     env=falling(fault))
-        if "was given" in result.stderr or "was refused" in result.stderr:
-            return result.stderr
-    check(False, f"it said nothing of what it was given: {result.stderr}")
-    return ""
+    """What a child that falls that way says of it: its last words, which main tells in the end."""
+    command = [FAULTY, "record", "-e", "cpu-clock:u", "-o", "/dev/null", *arguments, "-p", workload]
+    if fault.startswith("symbolizer:"):
+        with child(*command, stderr=subprocess.PIPE, text=True, env=falling_once(fault)) as recorder:
+            # It may come and go between two looks.
+            until = time.monotonic() + PATIENCE / 4
+            wait_until(lambda: "symbolizer" in children_of(recorder.pid) or time.monotonic() > until, "symbolizer")
+            wait_until(lambda: "symbolizer" not in children_of(recorder.pid), "end of the symbolizer")
+            recorder.send_signal(signal.SIGINT)
+            said = recorder.communicate()[1]
+    else:
+        # Where others have the CPUs the child comes to it late.
+        for seconds in "0.5", "20":
+            said = run(*command, "--duration", seconds, env=falling(fault)).stderr
+            if "was given" in said or "was refused" in said:
+                break
+    check("was given" in said or "was refused" in said, f"it said nothing of what it was given: {said}")
+    return said
 
 
 def demand_file(pid, path, fault_pid=None):

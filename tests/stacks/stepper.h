@@ -70,6 +70,11 @@ static void after_signal(struct task *task, const struct user_regs_struct *befor
 			  (struct shadow_call){.slot = task->regs.rsp,
 					       .address = word_at(task, task->regs.rsp)}));
 	r.nr_signals++;
+	if (task->deliver == SIGUSR1) {
+		r.is_interrupted = true;
+		r.interrupted_pc = before->rip;
+		r.interrupted_sp = before->rsp;
+	}
 }
 
 static void after_instruction(struct task *task, const struct user_regs_struct *before)
@@ -175,11 +180,24 @@ static void take_child(struct task *parent)
 	start_task(task_of((pid_t)pid), parent);
 }
 
-/* An interruption is due: the program has a handler for SIGUSR1 when it is asked to be interrupted. */
+/*
+ * An interruption is due: the program has a handler for SIGUSR1 when it is asked to be interrupted. Each instruction is, but a loop's
+ * not each time; the handler itself is not, where the signal is blocked, nor what may be a way out of a function, which is judged when
+ * it has led somewhere.
+ */
 static bool wants_interruption(const struct task *task)
 {
-	return r.how.interrupt_every && r.has_handler && r.nr_steps % r.how.interrupt_every == 0 &&
-	       task->pid == r.leader && instruction_at(task->regs.rip) != SYSCALL;
+	if (r.is_interrupted && task->regs.rip == r.interrupted_pc &&
+	    task->regs.rsp == r.interrupted_sp)
+		r.is_interrupted = false;
+	const uint64_t hash = task->regs.rip * UINT64_C(0x9e3779b97f4a7c15);
+	uint8_t *times = &r.interruptions[hash >> (64 - INTERRUPTIONS_BITS)];
+	if (!r.has_handler || r.is_interrupted || task->nr_landings ||
+	    *times >= r.how.interruptions_most || task->pid != r.leader ||
+	    instruction_at(task->regs.rip) == SYSCALL)
+		return false;
+	++*times;
+	return true;
 }
 
 static void take_stop(struct task *task, int status)

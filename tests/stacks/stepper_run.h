@@ -24,6 +24,7 @@ enum { MAX_TASKS = 8, MAX_PLACES = 4096, CODE_PAGE = 4096, NR_CODE_PAGES = 256 }
 enum { LEAVE_INSTRUCTIONS = 24 };
 enum { MAX_LANDINGS = 256, LANDING_FRAMES = 64 };
 enum { PLACES_SHOWN = 12, STACKS_SHOWN = 3, INSTRUCTION_MAX_BYTES = 15 };
+enum { INTERRUPTIONS_BITS = 20 };
 
 struct task {
 	pid_t pid;
@@ -57,8 +58,8 @@ struct places {
 
 /* What is different about a program. */
 struct how {
-	unsigned interrupt_every; /* steps; 0: never */
-	bool throws;		  /* exceptions */
+	unsigned interruptions_most; /* so often at each instruction; 0: never */
+	bool throws;		     /* exceptions */
 	const char
 		*library_without_tables; /* path of one that has neither CFI nor frame pointers */
 };
@@ -75,7 +76,10 @@ struct run {
 	int exit_status;
 
 	struct how how;
-	bool has_handler; /* of SIGUSR1, by which it is interrupted */
+	bool has_handler;    /* of SIGUSR1, by which it is interrupted */
+	bool is_interrupted; /* by it: until it is there again, */
+	uint64_t interrupted_pc, interrupted_sp;
+	uint8_t interruptions[1 << INTERRUPTIONS_BITS]; /* by a hash of the instruction's address */
 
 	struct {
 		uint64_t page;

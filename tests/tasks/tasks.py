@@ -99,7 +99,7 @@ def postgres():
 @long_case
 def postgres_whose_query():
     """4 keys: of the servers of that name, all; which backend works, for whom."""
-    with postgres(), asking("--max-overhead", "0", "postgres") as window: # else a notice may stand in the place of the pane
+    with postgres(), asking("postgres") as window:
         window.wait_for("filter: postgres", "checkpointer", "bob postgres")
         answer(window, ["*", "Enter"], "LIVE")
         answer(window, ["6", "p"], r"^> .*postgres: bob postgres", r"^\d+ postgres: bob postgres \[local\] SELECT")

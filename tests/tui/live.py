@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import (BUILD, CTOP, Skip, called, case, check, ctop_ok, directory, main, need_root, target, wait_for_cpu_time,
+from harness import (BUILD, CTOP, Skip, called, case, check, ctop_ok, directory, main, need_program, need_root, target, wait_for_cpu_time,
                      wait_until)
 
 
@@ -68,6 +68,23 @@ def suspended_and_back():
         window.press("2")
         window.wait_for("CALL TREE")
         window.press("q")
+
+
+@case
+def nothing_makes_it_deaf_for_suspending():
+    """Curses ignores the signal while it draws, unless it is told not to: one that is pending then is gone."""
+    need_root()
+    with directory() as where, target("spin", "600") as program, terminal() as window:
+        said = os.path.join(where, "actions")
+        window.type(f"{need_program('strace')} -e trace=rt_sigaction -o {said} {CTOP} -p {program.pid}")
+        window.wait_for("LIVE", "spin_loop")
+        window.press("2")
+        window.wait_for("CALL TREE")
+        window.press("q")
+        window.wait_for_prompt()
+        with open(said, encoding="ascii") as file:
+            actions = [line for line in file if "(SIGTSTP, {" in line]
+    check(actions and not any("(SIGTSTP, {sa_handler=SIG_IGN" in line for line in actions), f"{actions}")
 
 
 @case

@@ -60,7 +60,7 @@ def command_lines_of_any_kind():
     """Escapes, nothing at all, 128 KiB: on the screen, safe and cut."""
     need_root()
     names = b"\x1b[2J\x1b]0;odd\x07\n\x9b31m", b"", b"x" * (128 * 1024 - 1)
-    with called(*names) as programs, terminal() as window:
+    with called(*names) as programs, terminal(100, 24) as window:
         window.type(f"{CTOP} -p {','.join(str(program.pid) for program in programs)}")
         window.wait_for("spin_loop")
         window.press("6")

@@ -30,6 +30,8 @@ bool fault_kills(void);
 
 /* In main. Whether deaths of children count as of one moment, however far apart the machine makes them. */
 bool fault_counts_all_deaths(void);
+/* In main. Whether a session's child that died once is given up. */
+bool fault_gives_up(void);
 
 /* In main. How many bytes may wait for the writer: what a test asks for, or this many. */
 size_t fault_waiting_max(size_t bytes);
@@ -42,6 +44,7 @@ bool fault_unwinds_all(void);
 #define fault_unwinds_all()	  false
 #define fault_kills()		  false
 #define fault_counts_all_deaths() false
+#define fault_gives_up()	  false
 #define fault_waiting_max(bytes)  ((size_t)(bytes))
 #define fault_begin(role)                                                                          \
 	do {                                                                                       \

@@ -14,8 +14,9 @@
 #include <gelf.h>
 
 struct fde_entry {
-	uint64_t start, end; /* elf addresses it covers; start < end */
-	uint64_t address;    /* of the FDE itself */
+	uint64_t start,
+		end; /* elf addresses it covers; start < end; the first is what they are sorted by */
+	uint64_t address; /* of the FDE itself */
 };
 
 struct fde_list {
@@ -28,6 +29,14 @@ struct eh_sections {
 	Elf_Data *frame;
 	uint64_t header_address;
 	Elf_Data *header; /* NULL: none */
+};
+
+/* Reads FDEs one by one. */
+struct fde_reader {
+	const unsigned char *ident;
+	const struct eh_sections *sections;
+	uint64_t cie_offset; /* of the CIE decoded last: neighbours share it */
+	uint8_t encoding;
 };
 
 /* Where .eh_frame and its .eh_frame_hdr are, by sections or else by segment. False: there is none. */
@@ -43,6 +52,14 @@ struct eh_lookup {
 
 /* False when there is none, of another form, or of another .eh_frame. Whether it is true is fde_list_agrees()'s to say. */
 bool eh_lookup_find(const struct eh_sections *sections, struct eh_lookup *lookup);
+/* Row index < nr: where code begins, and the address of its FDE. */
+void eh_lookup_get(const struct eh_lookup *lookup, size_t index, uint64_t *start,
+		   uint64_t *address);
+
+/* Sections must outlive the reader, as elf must. */
+void fde_reader_init(struct fde_reader *reader, Elf *elf, const struct eh_sections *sections);
+/* The FDE at an address; false: there is none that covers something and is understood. */
+bool fde_reader_get(struct fde_reader *reader, uint64_t address, struct fde_entry *found);
 
 /* Adds every well-formed FDE that covers something. 0 or -ENOMEM; what cannot be decoded is left out. */
 int fde_list_scan(struct fde_list *list, Elf *elf, const struct eh_sections *sections);

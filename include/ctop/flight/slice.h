@@ -12,6 +12,7 @@
 
 #include <ctop/base/error.h>
 #include <ctop/flight/stretch.h>
+#include <ctop/history/timeline.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/output/output.h>
 #include <ctop/session/disk.h>
@@ -34,6 +35,7 @@ struct slice_request {
 	uint64_t from_ns, to_ns;	   /* CLOCK_MONOTONIC */
 	uint64_t from_wall_ns;		   /* Unix time */
 	const char *excerpt;		   /* what it is, and why it was taken; safe to show */
+	struct timeline *timeline;	   /* what threads did then; becomes as coarse as need be */
 	struct output_request output;
 };
 

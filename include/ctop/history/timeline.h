@@ -28,6 +28,9 @@ void timeline_free(struct timeline *timeline);
 void timeline_clear(struct timeline *timeline);
 uint64_t timeline_bytes(const struct timeline *timeline);
 
+/* From now on pid and tid mean threads of this recording, of several that were merged, from 1 on; 0, as it is at first: of the only one. */
+void timeline_set_run(struct timeline *timeline, uint32_t run);
+
 /* ---- filling: 0 or -ENOMEM ---- */
 
 /* States come as stretches: from now on samples only say which stack was seen when. */
@@ -53,9 +56,16 @@ int timeline_begin_recorded(struct timeline *timeline, int32_t pid, int32_t tid,
 void timeline_set_sums(struct timeline *timeline, int32_t pid, int32_t tid,
 		       const uint64_t ns[NR_THREAD_STATES], const uint64_t wait_ns[NR_WAIT_KINDS]);
 
+/* All are there. Where a part of a run was recorded, a thread, and the timeline, begin where that does, not with a wait that began before. */
+void timeline_end_recorded(struct timeline *timeline);
+
 /* What is known of its life, as of struct timeline_thread; its marks then, in the order of time. */
 void timeline_set_life(struct timeline *timeline, size_t row, const struct timeline_thread *life);
 void timeline_add_mark(struct timeline *timeline, size_t row, const struct timeline_events *mark);
+/* Of a recording: how many in all; a call, or a wait in one, behind those that were put before. */
+struct timeline_call;
+void timeline_count_calls(struct timeline *timeline, size_t row, uint64_t nr_calls);
+void timeline_put_call(struct timeline *timeline, size_t row, const struct timeline_call *call);
 
 /* A row of which it is not known which cgroup it is in, each once; SIZE_MAX: there is none now. Threads are where others of their process are, and very many that are new where their creators are. */
 size_t timeline_next_unasked(struct timeline *timeline);
@@ -72,30 +82,35 @@ void timeline_move_stacks(struct timeline *timeline, const uint32_t *stacks);
 
 struct timeline_thread {
 	int32_t pid, tid;
+	uint32_t run;		     /* timeline_set_run() */
+	uint32_t cgroup;	     /* for timeline_cgroup(); 0: not known */
 	char name[16];		     /* untrusted */
 	uint64_t serial;	     /* no other thread has it */
 	uint64_t began_ns, until_ns; /* as far as is known */
 	bool has_ended, has_stretches;
+	bool lacks_events;
+	bool is_created; /* its beginning is that of the thread, by creator_tid */
+	int32_t creator_pid, creator_tid;
 	/* What it did, in all. */
 	uint64_t ns[NR_THREAD_STATES];
 	uint64_t wait_ns[NR_WAIT_KINDS]; /* of THREAD_WAITS */
 	/* What happened to it, in all; at least, if lacks_events. */
 	uint64_t nr_preemptions, nr_migrations;
-	bool lacks_events;
-	bool is_created; /* its beginning is that of the thread, by: */
-	int32_t creator_pid, creator_tid;
+	uint64_t nr_calls;   /* of system calls, as far as they are recorded one by one */
 	uint64_t started_ns; /* when it got a CPU first, if that was seen; else 0 */
-	uint32_t cgroup;     /* for timeline_cgroup(); 0: not known */
 };
 size_t timeline_nr_threads(const struct timeline *timeline);
 /* Borrowed until the next stretch or mark. */
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, size_t row);
-/* For qsort_r() of rows (size_t), with the timeline: by process, then by thread, the older one first. */
+/* For qsort_r() of rows (size_t), with the timeline: by recording, by process, then by thread, the older one first. */
 int timeline_compare_rows(const void *a, const void *b, void *timeline);
 /* The row of the thread of these numbers that began last, and not behind a moment, or else first; SIZE_MAX: none. */
 size_t timeline_find_thread(struct timeline *timeline, int32_t pid, int32_t tid, uint64_t time_ns);
-/* The row of who had that number then, or had until a moment before, as those that end still wake others; SIZE_MAX: nobody that is known. */
-size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t time_ns);
+/* The row of who of that recording had that number then, or had until a moment before, as those that end still wake others; SIZE_MAX: nobody that is known. */
+size_t timeline_row_then(const struct timeline *timeline, uint32_t run, int32_t tid,
+			 uint64_t time_ns);
+/* Before its name, where there are several recordings: "2: ", of the second. */
+void timeline_add_run(const struct timeline_thread *thread, struct text *out);
 /* "4711 main": who created a thread, the name, if it is known, untrusted. */
 void timeline_add_creator(const struct timeline *timeline, const struct timeline_thread *thread,
 			  struct text *out);
@@ -175,6 +190,23 @@ size_t timeline_nr_marks(const struct timeline *timeline, size_t row);
 struct timeline_events timeline_mark_at(const struct timeline *timeline, size_t row, size_t mark);
 /* They are told less finely, so that there are fewer. */
 void timeline_coarsen_events(struct timeline *timeline);
+
+/* A system call of a thread, or a wait in one that a look has seen. Where there are too many the shortest go first. */
+struct timeline_call {
+	uint64_t from_ns, to_ns;
+	bool is_whole;	  /* the call; else a wait in it */
+	const char *name; /* with what is waited for: "read, pipe:[4711]"; untrusted, borrowed */
+};
+/* The one in which it was for most of that time, which is not empty. False: none is known. */
+bool timeline_call_in(const struct timeline *timeline, size_t row, uint64_t from_ns, uint64_t to_ns,
+		      struct timeline_call *call);
+/* One by one, in the order of time. */
+size_t timeline_nr_calls(const struct timeline *timeline, size_t row);
+struct timeline_call timeline_call_at(const struct timeline *timeline, size_t row, size_t call);
+/* None is shorter. */
+uint64_t timeline_calls_ns(const struct timeline *timeline);
+/* Half of the shortest that there may be are forgotten. */
+void timeline_forget_short_calls(struct timeline *timeline);
 
 /* A thread's tiles one by one, for recordings: how many, when the first one begins, and what each has. */
 size_t timeline_nr_tiles(const struct timeline *timeline, size_t row);

@@ -101,6 +101,8 @@ struct message_config {
 	uint32_t ring_pages;
 	uint32_t nr_rings;
 	uint32_t dump_bytes;
+	uint32_t rest_ms;    /* sampler_rest_ms() */
+	bool is_calm;	     /* nor does a mapping hurry: main has records of its own of these */
 	bool frame_pointers; /* user part of the kernel's callchain */
 	bool leaf_only;	     /* --call-graph no */
 	bool filters_pids;   /* keep samples of PIDS and their children only */

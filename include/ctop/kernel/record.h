@@ -51,8 +51,8 @@ struct record_mmap {
 	const char *path;	/* NUL-terminated, inside the record */
 };
 
-/* Samples of sched:sched_waking, and of sched:sched_switch where a thread begins to wait, which main alone has. */
-enum { RECORD_WAKING = 0x2000, RECORD_SWITCHED_OUT };
+/* Samples of sched:sched_waking, of sched:sched_switch where a thread begins to wait, and of raw_syscalls, which main alone has. */
+enum { RECORD_WAKING = 0x2000, RECORD_SWITCHED_OUT, RECORD_SYSTEM_CALL, RECORD_CALLS_LOST };
 
 struct record {
 	uint32_t type; /* PERF_RECORD_*, or RECORD_WAKING */
@@ -82,6 +82,10 @@ struct record {
 		int32_t tid;
 		bool by_interrupt; /* pid and tid are of whom that came upon */
 	} waking; /* RECORD_WAKING, beside what else the sample has: by pid and tid */
+	struct {
+		int64_t number;
+		bool is_over; /* it returns */
+	} call;		      /* RECORD_SYSTEM_CALL, the same */
 };
 
 /*

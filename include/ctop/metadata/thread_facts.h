@@ -9,7 +9,7 @@
 
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
-#include <ctop/session/thread_times.h>
+#include <ctop/time/thread_times.h>
 
 /* How keys of them begin. */
 #define THREAD_FACTS_KEY "threads."

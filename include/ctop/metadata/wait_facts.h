@@ -8,7 +8,7 @@
 
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
-#include <ctop/session/wait_sums.h>
+#include <ctop/time/wait_sums.h>
 
 /* How keys of them begin. */
 #define WAIT_FACTS_KEY "waited."

@@ -8,7 +8,7 @@
 
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
-#include <ctop/session/waking_sums.h>
+#include <ctop/time/waking_sums.h>
 
 /* How keys of them begin. */
 #define WOKEN_FACTS_KEY "woken."

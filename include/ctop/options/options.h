@@ -79,6 +79,7 @@ struct options {
 	enum state_frames state_frames;
 	enum time_shown time; /* --time; of readers, which samples count */
 	bool strict, no_inherit;
+	bool system_calls; /* --syscalls */
 
 	/* FILTER */
 	struct int32_list filter_pids, filter_tids, filter_cpus;

@@ -93,6 +93,11 @@ const char *sampler_fallback(const struct sampler *sampler, size_t i);
 size_t sampler_nr_rings(const struct sampler *sampler);
 const struct sampler_ring *sampler_rings(const struct sampler *sampler);
 uint32_t sampler_ring_pages(const struct sampler *sampler);
+/*
+ * A ring that was read needs not be watched for so long: what is sampled fills no more of it than up to its watermark. 0: it may
+ * be full at any moment, for nobody bounds the rate of an event.
+ */
+uint32_t sampler_rest_ms(const struct sampler *sampler);
 /* Redirects every event into its CPU's ring: once the collector has mapped them, and again after each of its restarts. 0 or -errno. */
 int sampler_redirect(struct sampler *sampler);
 
@@ -198,6 +203,16 @@ void sampler_set_switch_out_period(struct sampler *sampler, uint64_t period);
 uint64_t sampler_switch_out_period(const struct sampler *sampler);
 uint64_t sampler_switch_outs_lost(const struct sampler *sampler);
 void sampler_end_switch_outs(struct sampler *sampler);
+
+/*
+ * Beside them, too, RECORD_SYSTEM_CALL: of these threads each system call's begin and end, by raw_syscalls:sys_enter and sys_exit on all CPUs; and RECORD_CALLS_LOST, where
+ * some of both were lost (lost: how many). Again, and results: as sampler_follow_wakings().
+ */
+int sampler_follow_calls(struct sampler *sampler, const struct sampler_threads *threads);
+void sampler_end_calls(struct sampler *sampler);
+uint64_t sampler_calls_lost(const struct sampler *sampler);
+/* Why they are not to be had, by its result, and what helps; returns it. */
+int sampler_advise_calls(int code, struct error *error);
 
 /*
  * A thread that was in the middle of starting another while it was attached: the new one has neither inherited

@@ -387,12 +387,6 @@ struct selection_lines {
 	size_t nr, capacity;
 };
 /*
- * Of one function, and of those that call it, where: the line that a sample is at, or from which the stack goes on. Each sample counts
- * once, at the function's outermost call, and not where its line is not known. Sorted by weight. 0 or -ENOMEM.
- */
-int selection_lines(struct selection *selection, struct function_id function,
-		    struct selection_lines *lines, struct selection_lines *callers);
-/*
  * Of each function, by its id's index, the line with most samples of all events, whichever functions these go on to; .line 0: none is
  * known. Weight is 0. 0 or -ENOMEM.
  */
@@ -440,7 +434,11 @@ struct selection_detail {
 	uint64_t own;
 	struct selection_nodes callers, callees;
 	struct selection_tasks threads;
-	struct selection_lines lines, call_sites; /* of selection_lines() */
+	/*
+	 * Where in the source: the line that a sample is at, or from which the stack goes on; in those that call it, too. Each sample
+	 * counts once, at the function's outermost call, and not where its line is not known. Sorted by weight.
+	 */
+	struct selection_lines lines, call_sites;
 };
 int selection_detail(struct selection *selection, struct function_id function,
 		     struct selection_detail *detail);

@@ -18,9 +18,9 @@
 #include <ctop/base/text.h>
 #include <ctop/ipc/recording_read.h>
 #include <ctop/options/options.h>
-#include <ctop/session/thread_times.h>
-#include <ctop/session/wait_sums.h>
-#include <ctop/session/waking_sums.h>
+#include <ctop/time/thread_times.h>
+#include <ctop/time/wait_sums.h>
+#include <ctop/time/waking_sums.h>
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 #include <ctop/system/cpu_times.h>
@@ -121,6 +121,8 @@ struct session_stats {
 	/* Of wakeups: long waits that the target's threads ended, whose stacks were not copied; ns that the collector had no room for. */
 	uint64_t wakeups_unseen, wakeups_untold_ns;
 	uint64_t wakeups_given_up; /* 1: copies cost too much, and there are none any more */
+	/* Of system calls one by one: how many were over, records that were lost; 1: they were too many, and there are none any more. */
+	uint64_t calls, calls_lost, calls_given_up;
 	/* Why goroutines are not shown, by enum goroutine_refusal; those that were too many, and too many to be told one by one. */
 	uint64_t goroutines_refusal, goroutines_left_out, goroutines_joined;
 	uint64_t fewer_ns; /* of the time, how much was sampled by a set with fewer samples */

@@ -2,7 +2,7 @@
 #ifndef CTOP_SYMBOL_HIT_H
 #define CTOP_SYMBOL_HIT_H
 
-/* The answer of every kind of symbol table. Strings are the table's. */
+/* The answer of every kind of symbol table. Strings are the table's, at least until its next look-up. */
 
 #include <stdbool.h>
 #include <stdint.h>

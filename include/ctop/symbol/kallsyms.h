@@ -4,7 +4,7 @@
 
 /*
  * The kernel's functions, from the text of /proc/kallsyms: "ADDRESS TYPE NAME",
- * and for a module's a tab and "[module]"; or from what is kept of that text (kernel/names_text.h).
+ * and for a module's a tab and "[module]"; or from what is kept of that text (symbol/kept_names.h), at once.
  */
 
 #include <stdbool.h>
@@ -28,6 +28,7 @@ void kallsyms_free(struct kallsyms *kallsyms); /* NULL is fine */
 bool kallsyms_is_kept(const struct kallsyms *kallsyms);
 /* Where the kernel's own code is; false: it does not say so. */
 bool kallsyms_text(const struct kallsyms *kallsyms, uint64_t *start, uint64_t *end);
+/* The hit's strings are there until the next look-up. */
 bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, struct symbol_hit *hit);
 size_t kallsyms_bytes(const struct kallsyms *kallsyms);
 

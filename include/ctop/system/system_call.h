@@ -21,7 +21,10 @@ struct system_call system_call_parse(const char *text);
 /* As it is now. Main only. */
 struct system_call system_call_read(int32_t pid, int32_t tid);
 
-/* The name of one of the system calls that threads wait in; NULL: another one. */
+/* The name of a system call of the machine that ctop is made for; NULL: it was not known when ctop was made. */
 const char *system_call_name(long number);
+/* The same, or "call 999": of one of another machine, or that was not known. May use the memory for it. */
+enum { SYSTEM_CALL_TEXT_BYTES = 32 };
+const char *system_call_text(long number, bool is_ours, char text[SYSTEM_CALL_TEXT_BYTES]);
 
 #endif

@@ -21,6 +21,7 @@ struct wait_look {
 		pc; /* 0: it has none, as the kernel's own threads, or is of another machine (i386), or nobody may see them */
 	size_t stack_bytes; /* read from sp on */
 	struct wait_object object;
+	long call; /* number of the system call; negative: none, of another machine, or not told */
 };
 
 /*

@@ -57,6 +57,8 @@ int ui_resize(struct ui *ui, int rows, int cols); /* 0 or -ENOMEM */
 int ui_refresh(struct ui *ui, uint64_t now_ns);
 /* Does some of the next refresh's work, some ms, so that keys wait less for it. Several times between two. True: there is more. */
 bool ui_advance(struct ui *ui);
+/* Some 100 ms have passed since the last one: the pane waits for so many. */
+void ui_tick(struct ui *ui);
 enum ui_wish ui_key(struct ui *ui, int key);
 /*
  * True when what ui_draw() would give has changed since. It may be so right after a draw: what takes long comes with

@@ -13,9 +13,16 @@
 struct ask;
 struct collector;
 
+enum { LATE_EXITS_MOST = 256 };
 struct following {
 	struct process_table *processes;
 	struct ask *asks;
+	/* Exits that are not followed yet (follow.c), the oldest at first, and around. */
+	struct late_exit {
+		int32_t pid, tid;
+		uint64_t time_ns;
+	} exits[LATE_EXITS_MOST];
+	unsigned first_exit, nr_exits;
 };
 
 /* Asks main for what is not known of the process yet. 0: known, or not to be had; -EAGAIN: the answer is on its way. */

@@ -17,8 +17,13 @@
 #include "live.h"
 #include "module_files.h"
 
-/* Rings are drained at the kernel's watermark, and this often besides. */
-enum { DRAIN_INTERVAL_MS = 50 };
+/*
+ * Rings are drained at the kernel's watermark, and this often besides. Where nothing hurries it is half as often once nobody waits
+ * for the first names any more, and a quarter as often where nothing came for a while.
+ */
+enum { DRAIN_INTERVAL_MS = 50, IDLE_ROUNDS = 10 };
+/* Where this passes until any ring can have reached its watermark, one timer wakes for all of them; else each ring would. */
+enum { REST_LEAST_MS = 10 };
 /*
  * Main is woken at most this often, or when the ring of samples has so many that it should not wait. Each time costs it tens of
  * microseconds; only at first somebody waits for the names of what was sampled.
@@ -286,6 +291,17 @@ static int handle_messages(struct collector *collector)
 	}
 }
 
+static bool is_first(const struct collector *collector)
+{
+	return !collector->output.first_told_ns ||
+	       clock_now_ns() - collector->output.first_told_ns < FIRST_FOR_NS;
+}
+
+static bool rests(const struct collector *collector)
+{
+	return collector->source.nr_idle == 0 && collector->config.rest_ms >= REST_LEAST_MS;
+}
+
 static int timeout_ms(const struct collector *collector)
 {
 	if (!collector->started)
@@ -295,14 +311,21 @@ static int timeout_ms(const struct collector *collector)
 									      : WAITING_INTERVAL_MS;
 	if (collector->source.file && !file_wants_room(&collector->source))
 		return 0; /* there is more where that came from */
-	return DRAIN_INTERVAL_MS;
+	int ms = DRAIN_INTERVAL_MS;
+	if (collector->config.is_calm && collector->source.nr_idle >= IDLE_ROUNDS)
+		ms *= 4;
+	else if (collector->config.is_calm && !is_first(collector))
+		ms *= 2;
+	if (rests(collector) && collector->config.rest_ms < (uint32_t)ms)
+		return (int)collector->config.rest_ms;
+	return ms;
 }
 
 static int wait_for_work(struct collector *collector)
 {
 	const struct file_source *file = collector->source.file;
-	nfds_t nr_rings =
-		collector->started && !collector->waiting ? collector->source.nr_rings : 0;
+	const bool watches = collector->started && !collector->waiting && !rests(collector);
+	nfds_t nr_rings = watches ? collector->source.nr_rings : 0;
 	nfds_t nr = 2 + nr_rings;
 	struct pollfd *fds = calloc(nr, sizeof(*fds));
 	if (!fds)
@@ -340,12 +363,11 @@ static void tell_main(struct collector *collector)
 			  (collector->source.file && file_wants_room(&collector->source));
 	if (!collector->output.first_told_ns)
 		collector->output.first_told_ns = now;
-	const bool is_first = now - collector->output.first_told_ns < FIRST_FOR_NS;
-	bool soon =
-		now - collector->output.told_ns < (is_first ? TELL_FIRST_NS : TELL_INTERVAL_NS) &&
-		progress - collector->output.told_progress < TELL_RECORDS;
+	bool soon = now - collector->output.told_ns <
+			    (is_first(collector) ? TELL_FIRST_NS : TELL_INTERVAL_NS) &&
+		    progress - collector->output.told_progress < TELL_RECORDS;
 	if (soon && !is_awaited)
-		return; /* the next round is never further away than DRAIN_INTERVAL_MS */
+		return; /* the next round is not far */
 	collector->output.told_ns = now;
 	collector->output.told_progress = progress;
 	if (collector->to_main >= 0 && write(collector->to_main, &one, sizeof(one)) < 0)

@@ -5,13 +5,18 @@
 
 #include <linux/perf_event.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/kernel/record.h>
 
 #include "internal.h"
 #include "live.h"
 
+/* Waits come through main, and later than the exit behind them: until then a process that has ended keeps its maps. */
+#define WAITS_COME_NS (200 * NS_PER_MS)
+
 void follow_forget(struct collector *collector)
 {
+	collector->following.nr_exits = 0;
 	asks_forget_all(&collector->following);
 	sample_filter_forget_all(&collector->filter);
 	stitching_forget_all(collector->unwinding.stitching);
@@ -40,16 +45,66 @@ static int follow_mmap(struct collector *collector, const struct record *record)
 	return process_table_mmap(processes, record->pid, &map, mmap->path, mmap->executable);
 }
 
+static int end_thread(struct collector *collector, int32_t pid, int32_t tid)
+{
+	int result = process_table_exit(collector->following.processes, pid, tid);
+	if (!process_table_find(collector->following.processes, pid)) {
+		asks_forget(&collector->following, pid);
+		modules_forget_code(&collector->unwinding.modules, pid);
+		pids_forget(&collector->pids, pid);
+		sample_filter_exit(&collector->filter, pid);
+	}
+	return result;
+}
+
+static int end_first(struct collector *collector)
+{
+	struct following *following = &collector->following;
+	const struct late_exit exit = following->exits[following->first_exit];
+	following->first_exit = (following->first_exit + 1) % LATE_EXITS_MOST;
+	following->nr_exits--;
+	return end_thread(collector, exit.pid, exit.tid);
+}
+
 static int follow_exit(struct collector *collector, const struct record *record)
 {
+	struct following *following = &collector->following;
 	stitching_forget(collector->unwinding.stitching, record->tid);
-	int result = process_table_exit(collector->following.processes, record->pid, record->tid);
-	if (!process_table_find(collector->following.processes, record->pid)) {
-		asks_forget(&collector->following, record->pid);
-		modules_forget_code(&collector->unwinding.modules, record->pid);
-		pids_forget(&collector->pids, record->pid);
-		sample_filter_exit(&collector->filter, record->pid);
-	}
+	if (!collector->config.wait_pages)
+		return end_thread(collector, record->pid, record->tid);
+	const int result = following->nr_exits == LATE_EXITS_MOST ? end_first(collector) : 0;
+	following->exits[(following->first_exit + following->nr_exits++) % LATE_EXITS_MOST] =
+		(struct late_exit){record->pid, record->tid, record->time_ns};
+	return result;
+}
+
+static const struct late_exit *late_exit(const struct following *following, unsigned i)
+{
+	return &following->exits[(following->first_exit + i) % LATE_EXITS_MOST];
+}
+
+/* It begins under a number of theirs, or is the only thread that is left: exits from before are not its own. */
+static unsigned count_until_begun(const struct following *following, const struct record *record)
+{
+	const bool is_fork = record->type == PERF_RECORD_FORK;
+	const bool is_exec = record->type == PERF_RECORD_COMM && record->comm.exec;
+	unsigned nr = 0;
+	for (unsigned i = 0; (is_fork || is_exec) && i < following->nr_exits; i++)
+		if (late_exit(following, i)->pid == record->pid ||
+		    (is_fork && late_exit(following, i)->tid == record->tid))
+			nr = i + 1;
+	return nr;
+}
+
+static int end_late(struct collector *collector, const struct record *record)
+{
+	const struct following *following = &collector->following;
+	int result = 0;
+	for (unsigned nr = count_until_begun(following, record); nr && !result; nr--)
+		result = end_first(collector);
+	while (!result && following->nr_exits &&
+	       late_exit(following, 0)->time_ns + WAITS_COME_NS <= record->time_ns)
+		result = end_first(collector);
 	return result;
 }
 
@@ -94,6 +149,9 @@ static int follow_comm(struct collector *collector, const struct record *record)
 
 int follow_record(struct collector *collector, const struct record *record)
 {
+	const int result = collector->following.nr_exits ? end_late(collector, record) : 0;
+	if (result)
+		return result;
 	switch (record->type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:

@@ -97,6 +97,7 @@ int merge_round(struct collector *collector)
 		peek(collector, &collector->source.rings[i]);
 	}
 	sets_look(collector);
+	collector->source.nr_idle++;
 	int result = 0;
 	struct collector_ring *ring;
 	while ((ring = earliest(&collector->source)) && ring->next_time_ns <= horizon_ns) {
@@ -108,6 +109,7 @@ int merge_round(struct collector *collector)
 			collector->output.counts.late++;
 		if (ring->next_time_ns > collector->source.last_time_ns)
 			collector->source.last_time_ns = ring->next_time_ns;
+		collector->source.nr_idle = 0;
 		ring_consume(&ring->ring);
 		round_consumed(collector);
 		peek(collector, ring);

@@ -54,6 +54,7 @@ struct source {
 	uint64_t number;	   /* of a file: of the record in hand */
 	uint64_t taken;		   /* of a file: records that were taken, by a predecessor too */
 	uint64_t last_time_ns;	   /* of the last record taken */
+	unsigned nr_idle;	   /* of the rings: rounds since one that took a record */
 	uint64_t clock_ns;	   /* before main's last messages were looked for */
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/sort.h>
 #include <ctop/base/vec.h>
 
 /* The header all linkers write: eh_frame_ptr pcrel, count absolute, table relative to the header. */
@@ -79,6 +80,34 @@ bool eh_sections_find(Elf *elf, struct eh_sections *sections)
 	return find_by_sections(elf, sections) || find_by_segment(elf, sections);
 }
 
+bool eh_lookup_find(const struct eh_sections *sections, struct eh_lookup *lookup)
+{
+	const Elf_Data *header = sections->header;
+	int32_t frame;
+	uint32_t nr;
+	if (!header || !header->d_buf || header->d_size < HEADER_BYTES ||
+	    memcmp(header->d_buf, usual_header, sizeof(usual_header)) != 0)
+		return false;
+	const uint8_t *bytes = header->d_buf;
+	memcpy(&frame, bytes + 4, sizeof(frame));
+	memcpy(&nr, bytes + 8, sizeof(nr));
+	*lookup = (struct eh_lookup){
+		.rows = bytes + HEADER_BYTES,
+		.nr = nr,
+		.address = sections->header_address,
+	};
+	return lookup->address + 4 + (uint64_t)(int64_t)frame == sections->frame_address &&
+	       (header->d_size - HEADER_BYTES) / EH_LOOKUP_ROW_BYTES >= nr;
+}
+
+void eh_lookup_get(const struct eh_lookup *lookup, size_t index, uint64_t *start, uint64_t *address)
+{
+	int32_t relative[2];
+	memcpy(relative, lookup->rows + index * EH_LOOKUP_ROW_BYTES, sizeof(relative));
+	*start = lookup->address + (uint64_t)(int64_t)relative[0];
+	*address = lookup->address + (uint64_t)(int64_t)relative[1];
+}
+
 /* Bytes of a pointer in this encoding; 0 for the ones of variable or unknown length. */
 static size_t encoded_bytes(uint8_t encoding)
 {
@@ -136,39 +165,32 @@ static uint8_t cie_encoding(const Dwarf_CIE *cie)
 	return DW_EH_PE_absptr;
 }
 
-struct scan {
-	const unsigned char *ident;
-	const struct eh_sections *sections;
-	uint64_t cie_offset; /* of the CIE decoded last: neighbours share it */
-	uint8_t encoding;
-};
-
-static uint8_t encoding_of(struct scan *scan, const Dwarf_FDE *fde)
+static uint8_t encoding_of(struct fde_reader *reader, const Dwarf_FDE *fde)
 {
 	Dwarf_CFI_Entry entry;
 	Dwarf_Off next;
-	if (fde->CIE_pointer != scan->cie_offset) {
-		scan->cie_offset = fde->CIE_pointer;
-		scan->encoding = DW_EH_PE_omit;
-		if (dwarf_next_cfi(scan->ident, scan->sections->frame, true, fde->CIE_pointer,
+	if (fde->CIE_pointer != reader->cie_offset) {
+		reader->cie_offset = fde->CIE_pointer;
+		reader->encoding = DW_EH_PE_omit;
+		if (dwarf_next_cfi(reader->ident, reader->sections->frame, true, fde->CIE_pointer,
 				   &next, &entry) == 0 &&
 		    dwarf_cfi_cie_p(&entry))
-			scan->encoding = cie_encoding(&entry.cie);
+			reader->encoding = cie_encoding(&entry.cie);
 	}
-	return scan->encoding;
+	return reader->encoding;
 }
 
 /* Decodes what an FDE covers; false when that is nothing or could not be understood. */
-static bool decode(struct scan *scan, const Dwarf_FDE *fde, struct fde_entry *covered)
+static bool decode(struct fde_reader *reader, const Dwarf_FDE *fde, struct fde_entry *covered)
 {
-	uint8_t encoding = encoding_of(scan, fde);
+	uint8_t encoding = encoding_of(reader, fde);
 	size_t size = encoding == DW_EH_PE_omit ? 0 : encoded_bytes(encoding);
 	if (size == 0 || (size_t)(fde->end - fde->start) < 2 * size)
 		return false;
-	const uint8_t *frame = scan->sections->frame->d_buf;
+	const uint8_t *frame = reader->sections->frame->d_buf;
 	uint64_t start = read_encoded(fde->start, encoding, size);
 	if ((encoding & 0x70) == DW_EH_PE_pcrel)
-		start += scan->sections->frame_address + (uint64_t)(fde->start - frame);
+		start += reader->sections->frame_address + (uint64_t)(fde->start - frame);
 	else if ((encoding & 0x70) != DW_EH_PE_absptr)
 		return false;
 	/* The length is encoded like the start, but relative to nothing. */
@@ -178,40 +200,57 @@ static bool decode(struct scan *scan, const Dwarf_FDE *fde, struct fde_entry *co
 	return bytes != 0;
 }
 
-static int by_start(const void *a, const void *b)
+/* The entry at an offset of .eh_frame, and where the next one is. 1: *found has it; 0: another kind, or not understood; -1: that was all. */
+static int read_entry(struct fde_reader *reader, uint64_t offset, uint64_t *next,
+		      struct fde_entry *found)
 {
-	const struct fde_entry *left = a, *right = b;
-	if (left->start != right->start)
-		return left->start < right->start ? -1 : 1;
-	return (left->address > right->address) - (left->address < right->address);
+	Dwarf_CFI_Entry entry;
+	const int status =
+		dwarf_next_cfi(reader->ident, reader->sections->frame, true, offset, next, &entry);
+	if (status > 0 || *next <= offset)
+		return -1;
+	if (status < 0 || dwarf_cfi_cie_p(&entry) || !decode(reader, &entry.fde, found))
+		return 0;
+	found->address = reader->sections->frame_address + offset;
+	return 1;
 }
 
-int fde_list_scan(struct fde_list *list, Elf *elf, const struct eh_sections *sections)
+void fde_reader_init(struct fde_reader *reader, Elf *elf, const struct eh_sections *sections)
 {
-	struct scan scan = {
+	*reader = (struct fde_reader){
 		.ident = (const unsigned char *)elf_getident(elf, NULL),
 		.sections = sections,
 		.cie_offset = UINT64_MAX,
 	};
-	Dwarf_Off offset = 0, next = 0;
-	if (!scan.ident)
-		return 0;
-	for (;; offset = next) {
-		Dwarf_CFI_Entry entry;
-		int status =
-			dwarf_next_cfi(scan.ident, sections->frame, true, offset, &next, &entry);
-		if (status > 0 || next <= offset)
-			break;
-		struct fde_entry found;
-		if (status < 0 || dwarf_cfi_cie_p(&entry) || !decode(&scan, &entry.fde, &found))
+}
+
+bool fde_reader_get(struct fde_reader *reader, uint64_t address, struct fde_entry *found)
+{
+	uint64_t next = 0;
+	return reader->ident && address >= reader->sections->frame_address &&
+	       read_entry(reader, address - reader->sections->frame_address, &next, found) > 0;
+}
+
+int fde_list_scan(struct fde_list *list, Elf *elf, const struct eh_sections *sections)
+{
+	struct fde_reader reader;
+	struct eh_lookup lookup;
+	struct fde_entry found;
+	uint64_t next = 0;
+	int status = 0;
+	/* As many as the file says, which its size bounds: growing would touch new memory again and again. */
+	if (eh_lookup_find(sections, &lookup) && vec_reserve(list, lookup.nr))
+		return -ENOMEM;
+	fde_reader_init(&reader, elf, sections);
+	for (uint64_t offset = 0; reader.ident && status >= 0; offset = next) {
+		status = read_entry(&reader, offset, &next, &found);
+		if (status <= 0)
 			continue;
 		if (vec_reserve(list, list->nr + 1))
 			return -ENOMEM;
-		found.address = sections->frame_address + offset;
 		list->items[list->nr++] = found;
 	}
-	if (list->nr > 1)
-		qsort(list->items, list->nr, sizeof(*list->items), by_start);
+	sort_by_u64(list->items, list->nr, sizeof(*list->items));
 	return 0;
 }
 
@@ -221,37 +260,15 @@ void fde_list_release(struct fde_list *list)
 	*list = (struct fde_list){0};
 }
 
-bool eh_lookup_find(const struct eh_sections *sections, struct eh_lookup *lookup)
-{
-	const Elf_Data *header = sections->header;
-	int32_t frame;
-	uint32_t nr;
-	if (!header || !header->d_buf || header->d_size < HEADER_BYTES ||
-	    memcmp(header->d_buf, usual_header, sizeof(usual_header)) != 0)
-		return false;
-	const uint8_t *bytes = header->d_buf;
-	memcpy(&frame, bytes + 4, sizeof(frame));
-	memcpy(&nr, bytes + 8, sizeof(nr));
-	*lookup = (struct eh_lookup){
-		.rows = bytes + HEADER_BYTES,
-		.nr = nr,
-		.address = sections->header_address,
-	};
-	return lookup->address + 4 + (uint64_t)(int64_t)frame == sections->frame_address &&
-	       (header->d_size - HEADER_BYTES) / EH_LOOKUP_ROW_BYTES >= nr;
-}
-
 bool fde_list_agrees(const struct fde_list *list, const struct eh_sections *sections)
 {
 	struct eh_lookup lookup;
 	if (!eh_lookup_find(sections, &lookup) || lookup.nr != list->nr)
 		return false;
-	const uint8_t *at = lookup.rows;
-	for (size_t i = 0; i < lookup.nr; i++, at += EH_LOOKUP_ROW_BYTES) {
-		int32_t relative[2];
-		memcpy(relative, at, sizeof(relative));
-		if (lookup.address + (uint64_t)(int64_t)relative[0] != list->items[i].start ||
-		    lookup.address + (uint64_t)(int64_t)relative[1] != list->items[i].address)
+	for (size_t i = 0; i < lookup.nr; i++) {
+		uint64_t start, address;
+		eh_lookup_get(&lookup, i, &start, &address);
+		if (start != list->items[i].start || address != list->items[i].address)
 			return false;
 	}
 	return true;

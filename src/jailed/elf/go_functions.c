@@ -166,7 +166,8 @@ static bool open_in(struct go_functions *functions, Elf *elf, const Elf_Data *da
 /* Linkers other than Go's put it, of programs that may lie anywhere, among other data. */
 static bool look_for(struct go_functions *functions, Elf *elf)
 {
-	static const uint8_t marks[] = {0xff, 0xff, 0xff, 0, 0};
+	/* What all formats have in common: of a little-endian number's bytes the second to the sixth. */
+	const uint64_t mask = UINT64_C(0xffffffffff00), marks = UINT64_C(0xffffff00);
 	GElf_Shdr header;
 	const Elf_Data *data = elf_section_named(elf, ".data.rel.ro", &header);
 	if (!data || !data->d_buf)
@@ -176,8 +177,7 @@ static bool look_for(struct go_functions *functions, Elf *elf)
 	for (size_t at = 0; at + HEADER_BYTES < data->d_size && tries < TRIES_MAX;
 	     at += TABLE_ALIGNMENT) {
 		enum go_format format;
-		if (memcmp(bytes + at + 1, marks, sizeof(marks)) != 0 ||
-		    !format_of(bytes + at, &format))
+		if ((read_u64(bytes + at) & mask) != marks || !format_of(bytes + at, &format))
 			continue;
 		tries++;
 		*functions = (struct go_functions){.table = bytes + at, .bytes = data->d_size - at};

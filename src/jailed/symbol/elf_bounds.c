@@ -5,6 +5,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 
+#include <ctop/base/sort.h>
 #include <ctop/base/vec.h>
 #include <ctop/elf/eh_scan.h>
 
@@ -59,13 +60,44 @@ int elf_bounds_add_code(struct elf_bounds *bounds, Elf *elf)
 	return result || bounds->code.nr > known ? result : add_segments(bounds, elf);
 }
 
+/* As the lookup table lists them, in order. 1: done; 0: there is none that does; or -ENOMEM. */
+static int add_by_lookup(struct elf_bounds *bounds, Elf *elf, const struct eh_sections *sections)
+{
+	const size_t known = bounds->entries.nr;
+	struct eh_lookup lookup;
+	struct fde_reader reader;
+	if (!eh_lookup_find(sections, &lookup))
+		return 0;
+	if (vec_reserve(&bounds->entries, known + lookup.nr))
+		return -ENOMEM;
+	fde_reader_init(&reader, elf, sections);
+	for (size_t i = 0; i < lookup.nr; i++) {
+		struct fde_entry entry;
+		uint64_t start, address;
+		eh_lookup_get(&lookup, i, &start, &address);
+		const size_t nr = bounds->entries.nr;
+		const uint64_t before = nr > known ? bounds->entries.items[nr - 1].start : 0;
+		if (start < before || !fde_reader_get(&reader, address, &entry) ||
+		    entry.start != start) {
+			bounds->entries.nr = known;
+			return 0;
+		}
+		bounds->entries.items[bounds->entries.nr++] =
+			(struct elf_range){entry.start, entry.end};
+	}
+	return 1;
+}
+
 int elf_bounds_add_unwind_table(struct elf_bounds *bounds, Elf *elf)
 {
 	struct eh_sections sections;
 	struct fde_list list = {0};
 	if (!eh_sections_find(elf, &sections))
 		return 0;
-	int result = fde_list_scan(&list, elf, &sections);
+	int result = add_by_lookup(bounds, elf, &sections);
+	if (result)
+		return result < 0 ? result : 0;
+	result = fde_list_scan(&list, elf, &sections);
 	if (!result)
 		result = vec_reserve(&bounds->entries, bounds->entries.nr + list.nr);
 	for (size_t i = 0; !result && i < list.nr; i++)
@@ -76,27 +108,6 @@ int elf_bounds_add_unwind_table(struct elf_bounds *bounds, Elf *elf)
 }
 
 /* ---- order ---- */
-
-static int by_start(const void *a, const void *b)
-{
-	const struct elf_range *left = a, *right = b;
-	return (left->start > right->start) - (left->start < right->start);
-}
-
-/* Unwind tables mostly come in order, and what was sorted before stubs were added is. */
-static bool is_sorted(const struct elf_ranges *ranges)
-{
-	for (size_t i = 1; i < ranges->nr; i++)
-		if (ranges->items[i].start < ranges->items[i - 1].start)
-			return false;
-	return true;
-}
-
-static void sort(struct elf_ranges *ranges)
-{
-	if (!is_sorted(ranges))
-		qsort(ranges->items, ranges->nr, sizeof(*ranges->items), by_start);
-}
 
 /* The last one that begins at or before the address. */
 static const struct elf_range *find(const struct elf_ranges *ranges, uint64_t address)
@@ -133,8 +144,8 @@ static void make_entries_true(struct elf_bounds *bounds)
 
 void elf_bounds_finish(struct elf_bounds *bounds)
 {
-	sort(&bounds->code);
-	sort(&bounds->entries);
+	sort_by_u64(bounds->code.items, bounds->code.nr, sizeof(struct elf_range));
+	sort_by_u64(bounds->entries.items, bounds->entries.nr, sizeof(struct elf_range));
 	make_entries_true(bounds);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,14 @@ static const char *symbol_name(Elf *elf, const GElf_Shdr *relocations, uint64_t 
 static int add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct slots *slots)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
-	size_t nr = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+	/* Straight from libelf's buffer: a library has 200,000, nearly all for its data. */
+	const bool is_wide = data && data->d_buf && data->d_type == ELF_T_RELA &&
+			     gelf_getclass(elf) == ELFCLASS64;
+	const Elf64_Rela *rows = is_wide ? data->d_buf : NULL;
+	size_t nr = is_wide ? data->d_size / sizeof(*rows) : 0;
 	for (size_t i = 0; i < nr && i < RELOCATIONS_MAX; i++) {
-		GElf_Rela relocation;
-		if (!gelf_getrela(data, (int)i, &relocation))
-			break;
-		uint32_t type = (uint32_t)GELF_R_TYPE(relocation.r_info);
+		const Elf64_Rela relocation = rows[i];
+		uint32_t type = (uint32_t)ELF64_R_TYPE(relocation.r_info);
 		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
 		    type != R_X86_64_IRELATIVE)
 			continue;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/sort.h>
 #include <ctop/base/vec.h>
 
 /* x86inc.asm, and compilers that optimize for speed, begin each function at such an address. */
@@ -92,12 +93,6 @@ static int keep(struct elf_references *references, const struct code *code)
 	return 0;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-	return (left > right) - (left < right);
-}
-
 int elf_references_read(struct elf_references *references, Elf *elf)
 {
 	struct search search = {.nr = 0};
@@ -112,8 +107,7 @@ int elf_references_read(struct elf_references *references, Elf *elf)
 			result = keep(references, &search.code[i]);
 		free(search.code[i].referred);
 	}
-	if (references->nr > 1)
-		qsort(references->items, references->nr, sizeof(*references->items), by_address);
+	sort_by_u64(references->items, references->nr, sizeof(*references->items));
 	return result;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/sort.h>
 #include <ctop/base/vec.h>
 #include <ctop/elf/go_functions.h>
 #include <ctop/elf/section.h>
@@ -38,10 +39,10 @@ enum demerit {
 };
 
 struct elf_symbol {
-	uint64_t address;
-	uint32_t bytes; /* 0, before finish: not said */
-	uint32_t name;	/* offset into its string table */
-	uint32_t outer; /* the next candidate where this one has ended; or NO_SYMBOL */
+	uint64_t address; /* first: what they are sorted by */
+	uint32_t bytes;	  /* 0, before finish: not said */
+	uint32_t name;	  /* offset into its string table */
+	uint32_t outer;	  /* the next candidate where this one has ended; or NO_SYMBOL */
 	uint8_t strings;
 	uint8_t demerits;
 };
@@ -165,7 +166,7 @@ static uint8_t demerits_of(const GElf_Sym *symbol)
 static bool is_of_ada(const char *name)
 {
 	static const char runtime[] = "__gnat_";
-	return strncmp(name, runtime, sizeof(runtime) - 1) == 0;
+	return name[0] == '_' && name[1] == '_' && strncmp(name, runtime, sizeof(runtime) - 1) == 0;
 }
 
 static int add_table(struct elf_symbols *symbols, Elf *elf, Elf_Data *data, size_t nr,
@@ -176,15 +177,18 @@ static int add_table(struct elf_symbols *symbols, Elf *elf, Elf_Data *data, size
 		return 0;
 	uint8_t strings_index = (uint8_t)symbols->nr_string_tables++;
 	symbols->string_tables[strings_index] = strings;
-	for (size_t i = 0; i < nr && symbols->symbols.nr < SYMBOLS_MAX; i++) {
+	if (nr > SYMBOLS_MAX - symbols->symbols.nr)
+		nr = SYMBOLS_MAX - symbols->symbols.nr;
+	/* For all at once: growing would touch new memory again and again. */
+	if (vec_reserve(&symbols->symbols, symbols->symbols.nr + nr))
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
 		GElf_Sym symbol;
 		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= strings.size)
 			continue;
 		symbols->by_ada = symbols->by_ada || is_of_ada(strings.bytes + symbol.st_name);
 		if (!is_function(elf, header.e_machine, &symbol, strings.bytes + symbol.st_name))
 			continue;
-		if (vec_reserve(&symbols->symbols, symbols->symbols.nr + 1))
-			return -ENOMEM;
 		symbols->symbols.items[symbols->symbols.nr++] = (struct elf_symbol){
 			.address = symbol.st_value,
 			.bytes =
@@ -284,12 +288,6 @@ int elf_symbols_add_stub(struct elf_symbols *symbols, uint64_t address, uint32_t
 }
 
 /* ---- order ---- */
-
-static int compare_addresses(const void *a, const void *b)
-{
-	const struct elf_symbol *left = a, *right = b;
-	return (left->address > right->address) - (left->address < right->address);
-}
 
 static bool is_better(const struct elf_symbols *symbols, const struct elf_symbol *a,
 		      const struct elf_symbol *b)
@@ -422,11 +420,12 @@ void elf_symbols_finish(struct elf_symbols *symbols)
 {
 	elf_bounds_finish(&symbols->bounds);
 	if (symbols->symbols.nr) {
-		qsort(symbols->symbols.items, symbols->symbols.nr, sizeof(*symbols->symbols.items),
-		      compare_addresses);
+		sort_by_u64(symbols->symbols.items, symbols->symbols.nr,
+			    sizeof(*symbols->symbols.items));
 		drop_aliases(symbols);
 		cut_at_code(symbols);
 		drop_covered_labels(symbols);
+		vec_give_back(&symbols->symbols);
 	}
 	/* Out of memory only means that functions without names are one. */
 	if (symbols->code && has_unbounded_code(symbols))

@@ -14,9 +14,9 @@ static int digit_value(char c)
 	return -1;
 }
 
-char *hex_take(char *text, uint64_t *value)
+const char *hex_take(const char *text, uint64_t *value)
 {
-	char *at = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? text + 2 : text;
+	const char *at = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? text + 2 : text;
 	const char *first = at;
 	uint64_t sum = 0;
 	for (int digit; (digit = digit_value(*at)) >= 0; at++)

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Takes hexadecimal digits, 1 to 16 of them, perhaps after "0x". Returns where
+ * Takes hexadecimal digits, 1 to 16 of them, perhaps after "0x", off a text in which something else follows them. Returns where
  * they end, or NULL when they are not there.
  */
-char *hex_take(char *text, uint64_t *value);
+const char *hex_take(const char *text, uint64_t *value);
 
 #endif

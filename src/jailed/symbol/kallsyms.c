@@ -6,28 +6,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/sort.h>
 #include <ctop/base/vec.h>
-#include <ctop/kernel/names_text.h>
+#include <ctop/symbol/kept_names.h>
 
 #include "hex.h"
+#include "kernel_choice.h"
 
-/* 200,000 symbols with all their modules have 15 MiB. */
-enum { TEXT_MAX_BYTES = 128 << 20, TEXT_FIRST_BYTES = 1 << 20 };
+/* 200,000 symbols with all their modules have 15 MiB. There is room for these at first, since growing copies; what is not used is given back untouched. */
+enum { TEXT_MAX_BYTES = 128 << 20, TEXT_FIRST_BYTES = 16 << 20, SYMBOLS_FIRST = 256 << 10 };
 /* What is read at once takes less than 1 ms; the kernel hands out a page at most for each call. */
 enum { PART_BYTES = 128 << 10, READ_BYTES = 16 << 10 };
-/* Behind the last function before a gap there is no end to be seen: as perf
- * does, assume up to a page more. */
-enum { FUNCTION_MAX_BYTES = 1 << 20, KERNEL_PAGE_BYTES = 4096 };
+/* Behind the last function before a gap there may be another page of it, as perf assumes. */
+enum { KERNEL_PAGE_BYTES = 4096 };
 
 struct kernel_symbol {
-	uint64_t address;
-	uint32_t name;	 /* offset into text */
-	uint32_t module; /* likewise; 0: none (the text begins with an address) */
+	uint64_t address; /* first: what they are sorted by */
+	uint32_t name;	  /* offset into text */
+	uint32_t module;  /* likewise; 0: none (the text begins with an address) */
 	uint32_t demerits;
 };
 
 struct kallsyms {
-	bool is_kept; /* what main's opener keeps of it: without what the kernel makes while it runs */
+	bool is_kept;		 /* the text is what main's opener keeps of it: then all is in */
+	struct kept_names *kept; /* and what is below stays empty */
 	struct {
 		struct kernel_symbol *items;
 		size_t nr, capacity;
@@ -54,6 +56,7 @@ void kallsyms_free(struct kallsyms *kallsyms)
 		return;
 	if (kallsyms->fd >= 0)
 		close(kallsyms->fd);
+	kept_names_free(kallsyms->kept);
 	free(kallsyms->symbols.items);
 	free(kallsyms->text);
 	free(kallsyms);
@@ -74,7 +77,8 @@ static int read_text(struct kallsyms *kallsyms)
 		if (used + READ_BYTES > TEXT_MAX_BYTES)
 			return -EFBIG;
 		if (used + READ_BYTES >= kallsyms->capacity) {
-			const size_t capacity = kallsyms->capacity * 2 + TEXT_FIRST_BYTES;
+			const size_t capacity =
+				kallsyms->capacity ? kallsyms->capacity * 2 : TEXT_FIRST_BYTES;
 			char *grown = realloc(kallsyms->text, capacity);
 			if (!grown)
 				return -ENOMEM;
@@ -99,10 +103,11 @@ static int read_text(struct kallsyms *kallsyms)
 static int add_line(struct kallsyms *kallsyms, char *line)
 {
 	uint64_t address;
-	char *at = hex_take(line, &address);
-	if (!at || at[0] != ' ' || !at[1] || !strchr("tTwW", at[1]) || at[2] != ' ')
+	const char *at = hex_take(line, &address);
+	unsigned demerits;
+	if (!at || at[0] != ' ' || !kernel_demerits(at[1], &demerits) || at[2] != ' ')
 		return 0;
-	char type = at[1], *name = at + 3;
+	char *name = line + (at + 3 - line);
 	char *end = name + strcspn(name, " \t");
 	char *module = end + strspn(end, " \t");
 	*end = '\0';
@@ -116,16 +121,14 @@ static int add_line(struct kallsyms *kallsyms, char *line)
 		kallsyms->text_start = address;
 	if (!strcmp(name, "_etext"))
 		kallsyms->text_end = address;
-	if (vec_reserve(&kallsyms->symbols, kallsyms->symbols.nr + 1))
+	const size_t nr = kallsyms->symbols.nr + 1;
+	if (vec_reserve(&kallsyms->symbols, nr > SYMBOLS_FIRST ? nr : SYMBOLS_FIRST))
 		return -ENOMEM;
 	kallsyms->symbols.items[kallsyms->symbols.nr++] = (struct kernel_symbol){
 		.address = address,
 		.name = (uint32_t)(name - kallsyms->text),
 		.module = module > end && *module ? (uint32_t)(module - kallsyms->text) : 0,
-		/* perf's order: weak ones last, then local ones. */
-		.demerits = type == 'T'	  ? 0
-			    : type == 't' ? 1
-					  : 2,
+		.demerits = demerits,
 	};
 	return 0;
 }
@@ -149,67 +152,40 @@ static int add_lines(struct kallsyms *kallsyms, bool is_end)
 	return result;
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	const struct kernel_symbol *left = a, *right = b;
-	return (left->address > right->address) - (left->address < right->address);
-}
-
-static bool is_better(const struct kallsyms *kallsyms, const struct kernel_symbol *a,
-		      const struct kernel_symbol *b)
-{
-	const struct symbol_choice choice_a = {kallsyms->text + a->name, a->demerits};
-	const struct symbol_choice choice_b = {kallsyms->text + b->name, b->demerits};
-	return symbol_choice_compare(&choice_a, &choice_b) < 0;
-}
-
-/* The kernel itself comes in order, modules mostly do: a list of 200,000 that is sorted need not be sorted. */
-static bool is_sorted(const struct kernel_symbol *items, size_t nr)
-{
-	for (size_t i = 1; i < nr; i++)
-		if (items[i].address < items[i - 1].address)
-			return false;
-	return true;
-}
-
 static void sort_and_choose(struct kallsyms *kallsyms)
 {
 	struct kernel_symbol *items = kallsyms->symbols.items;
 	size_t kept = 0;
-	if (!is_sorted(items, kallsyms->symbols.nr))
-		qsort(items, kallsyms->symbols.nr, sizeof(*items), compare_addresses);
+	sort_by_u64(items, kallsyms->symbols.nr, sizeof(*items));
 	for (size_t i = 1; i < kallsyms->symbols.nr; i++) {
 		if (items[i].address != items[kept].address)
 			items[++kept] = items[i];
-		else if (is_better(kallsyms, &items[i], &items[kept]))
+		else if (kernel_is_better(kallsyms->text + items[i].name, items[i].demerits,
+					  kallsyms->text + items[kept].name, items[kept].demerits))
 			items[kept] = items[i];
 	}
 	kallsyms->symbols.nr = kept + 1;
 }
 
-/*
- * The bytes in front of a function have a name of their own where the kernel was built with room there (__pfx_NAME, since 6.2). None
- * of them runs; but of a function interrupted at its first instruction the address is taken for a return address, and looked for one before.
- */
 static void name_prefixes(struct kallsyms *kallsyms)
 {
-	static const char prefix[] = "__pfx_";
 	for (size_t i = 0; i + 1 < kallsyms->symbols.nr; i++) {
 		struct kernel_symbol *symbol = &kallsyms->symbols.items[i];
-		const char *name = kallsyms->text + symbol->name;
-		if (strncmp(name, prefix, strlen(prefix)) == 0 &&
-		    strcmp(name + strlen(prefix), kallsyms->text + symbol[1].name) == 0)
+		if (kernel_is_prefix(kallsyms->text + symbol->name,
+				     kallsyms->text + symbol[1].name))
 			symbol->name = symbol[1].name;
 	}
 }
 
 int kallsyms_read_part(struct kallsyms *kallsyms)
 {
-	static const char first_line[] = KERNEL_NAMES_FIRST_LINE "\n";
+	if (!kallsyms->text_bytes) {
+		const int kept = kept_names_open(kallsyms->fd, &kallsyms->kept);
+		kallsyms->is_kept = kept != -EINVAL;
+		if (kallsyms->is_kept)
+			return kept;
+	}
 	const int more = read_text(kallsyms);
-	if (more >= 0 && !kallsyms->parsed_bytes)
-		kallsyms->is_kept =
-			strncmp(kallsyms->text, first_line, sizeof(first_line) - 1) == 0;
 	const int result = more < 0 ? more : add_lines(kallsyms, !more);
 	if (result || more)
 		return result ? result : more;
@@ -217,6 +193,8 @@ int kallsyms_read_part(struct kallsyms *kallsyms)
 		return kallsyms->hidden ? -EPERM : -ENODATA;
 	sort_and_choose(kallsyms);
 	name_prefixes(kallsyms);
+	vec_give_back(&kallsyms->symbols);
+	vec_trim((void **)&kallsyms->text, &kallsyms->capacity, kallsyms->text_bytes + 1, 1);
 	return 0;
 }
 
@@ -232,23 +210,13 @@ static bool same_module(const struct kallsyms *kallsyms, const struct kernel_sym
 	return of_a && of_b ? strcmp(of_a, of_b) == 0 : of_a == of_b;
 }
 
-/* Functions have no sizes here: each ends where the next begins, unless that is
- * another module's. */
 static uint64_t end_of(const struct kallsyms *kallsyms, size_t i)
 {
 	const struct kernel_symbol *symbol = &kallsyms->symbols.items[i];
-	/* Where something may be left out the next page may be that. */
-	const uint64_t more_bytes = kallsyms->is_kept ? 0 : KERNEL_PAGE_BYTES;
-	uint64_t page_end = (symbol->address | (KERNEL_PAGE_BYTES - 1)) + more_bytes + 1;
-	if (page_end < symbol->address)
-		page_end = UINT64_MAX;
-	if (i + 1 == kallsyms->symbols.nr)
-		return page_end;
-	const struct kernel_symbol *next = symbol + 1;
-	if (next->address < page_end || (next->address - symbol->address <= FUNCTION_MAX_BYTES &&
-					 same_module(kallsyms, symbol, next)))
-		return next->address;
-	return page_end;
+	const bool has_next = i + 1 < kallsyms->symbols.nr;
+	return kernel_function_end(symbol->address, has_next ? symbol[1].address : 0,
+				   has_next && same_module(kallsyms, symbol, symbol + 1),
+				   KERNEL_PAGE_BYTES);
 }
 
 bool kallsyms_is_kept(const struct kallsyms *kallsyms)
@@ -258,6 +226,8 @@ bool kallsyms_is_kept(const struct kallsyms *kallsyms)
 
 bool kallsyms_text(const struct kallsyms *kallsyms, uint64_t *start, uint64_t *end)
 {
+	if (kallsyms->kept)
+		return kept_names_code(kallsyms->kept, start, end);
 	*start = kallsyms->text_start;
 	*end = kallsyms->text_end;
 	return *start && *start < *end;
@@ -265,6 +235,8 @@ bool kallsyms_text(const struct kallsyms *kallsyms, uint64_t *start, uint64_t *e
 
 bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, struct symbol_hit *hit)
 {
+	if (kallsyms->kept)
+		return kept_names_find(kallsyms->kept, address, hit);
 	size_t low = 0, high = kallsyms->symbols.nr;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

@@ -86,7 +86,7 @@ static int add_line(struct perf_map *map, char *line)
 {
 	struct entry entry;
 	uint64_t bytes;
-	char *at = hex_take(line, &entry.start);
+	const char *at = hex_take(line, &entry.start);
 	if (!at || *at != ' ')
 		return 0;
 	at = hex_take(at + strspn(at, " "), &bytes);

@@ -4,7 +4,7 @@
 
 /*
  * The broker's state, shared by its files: broker_kept.c (files kept), broker.c (life, what is reported), broker_jobs.c
- * (requests under way), broker_modules.c, broker_debug.c, broker_common.c and broker_split.c (which file it is), broker_ahead.c (files opened before they are asked for),
+ * (requests under way), broker_modules.c, broker_generated.c, broker_debug.c, broker_common.c and broker_split.c (which file it is), broker_ahead.c (files opened before they are asked for),
  * broker_processes.c (what /proc says), broker_code.c (code that processes make).
  */
 
@@ -160,6 +160,8 @@ static inline struct locate_request request_of(const struct mapped_file *file)
 /* ---- broker_kept.c ---- */
 
 bool copy_module(const struct tables *tables, uint32_t module, struct module_copy *copy);
+/* What a recording's tables say under that key, a claim; false, and "": nothing. */
+bool recorded_info(const struct tables *tables, const char *key, char value[128]);
 /* *named: the kernel named it, and says which file it is. */
 struct file_key key_of(const struct broker *broker, const struct module_copy *copy,
 		       struct mapped_file *file, bool *named);
@@ -220,6 +222,11 @@ void forget_asked(struct broker *broker, unsigned readers);
 
 /* Answers with the common file that the one in hand names, which was proved; it stays the caller's, job->fd is none. */
 void common_look_for(struct job *job, int fd);
+
+/* ---- broker_generated.c ---- */
+
+/* What names a job's module, which is generated code. */
+void generated_look_for(struct job *job, const struct tables *tables);
 
 /* ---- broker_kernel.c ---- */
 

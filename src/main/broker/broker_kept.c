@@ -29,6 +29,20 @@ bool copy_module(const struct tables *tables, uint32_t module, struct module_cop
 	return true;
 }
 
+bool recorded_info(const struct tables *tables, const char *key, char value[128])
+{
+	struct tables_reader reader;
+	struct info_row info;
+	tables_reader_init(&reader, tables);
+	tables_reader_refresh(&reader);
+	value[0] = '\0';
+	for (uint32_t i = 1; i < reader.nr[TABLE_METADATA]; i++)
+		if (tables_info(&reader, i, &info) &&
+		    !strcmp(tables_string(&reader, info.key), key))
+			snprintf(value, 128, "%.127s", tables_string(&reader, info.value));
+	return value[0] != '\0';
+}
+
 struct file_key key_of(const struct broker *broker, const struct module_copy *copy,
 		       struct mapped_file *file, bool *named)
 {

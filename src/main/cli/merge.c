@@ -13,7 +13,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
-#include <ctop/format/recording_writer.h>
+#include <ctop/recorder/recording_writer.h>
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/thread_facts.h>
@@ -126,20 +126,26 @@ static uint64_t shift_of(struct merge *merge, uint64_t first_ns)
 	return merge->last_ns ? merge->last_ns - first_ns : 0;
 }
 
-static int add_source_fact(void *context, const char *key, const char *value)
+/* Below its own number. */
+static int add_of_source(void *context, const char *key, const char *value)
 {
 	const struct merge *merge = context;
 	struct text name = {0};
-	/* They would fill the tables, and nobody asks. */
-	if (!strncmp(key, THREAD_FACTS_KEY, sizeof(THREAD_FACTS_KEY) - 1) ||
-	    !strncmp(key, WAIT_FACTS_KEY, sizeof(WAIT_FACTS_KEY) - 1) ||
-	    !strncmp(key, TIMELINE_FACTS_KEY, sizeof(TIMELINE_FACTS_KEY) - 1))
-		return 0;
 	text_addf(&name, "source.%" PRIu32 ".%s", merge->source, key);
 	int result = name.failed ? -ENOMEM
 				 : recording_add_info(merge->writer, text_string(&name), value);
 	text_release(&name);
 	return result;
+}
+
+static int add_source_fact(void *context, const char *key, const char *value)
+{
+	/* They would fill the tables, and nobody asks. */
+	if (!strncmp(key, THREAD_FACTS_KEY, sizeof(THREAD_FACTS_KEY) - 1) ||
+	    !strncmp(key, WAIT_FACTS_KEY, sizeof(WAIT_FACTS_KEY) - 1) ||
+	    !strncmp(key, TIMELINE_FACTS_KEY, sizeof(TIMELINE_FACTS_KEY) - 1))
+		return 0;
+	return add_of_source(context, key, value);
 }
 
 static int add_file_label(struct merge *merge)
@@ -215,6 +221,20 @@ static int write_failed(const struct merge *merge, int result)
 	return error_remedy(merge->error, "merge into a file elsewhere");
 }
 
+/* As finely as there is room for beside the others'. */
+static int add_timeline(struct merge *merge)
+{
+	const struct metadata_sink sink = {merge, add_of_source};
+	char shift_ns[24];
+	snprintf(shift_ns, sizeof(shift_ns), "%" PRIu64, recording_shift_ns(merge->writer));
+	int result = timeline_facts_read(merge->history);
+	if (!result)
+		result = add_of_source(merge, "shift_ns", shift_ns);
+	return result ? result
+		      : timeline_facts_add(history_timeline(merge->history),
+					   (unsigned)merge->options->nr_inputs, &sink);
+}
+
 /* Facts of the end are known now. */
 static int end_source(struct merge *merge, struct session *session)
 {
@@ -225,6 +245,8 @@ static int end_source(struct merge *merge, struct session *session)
 		result = metadata_of_file(&stats, &to_history);
 	if (!result)
 		result = history_each_info(merge->history, add_source_fact, merge);
+	if (!result && merge->has_times)
+		result = add_timeline(merge);
 	if (!result)
 		result = merge_facts_add(&merge->facts, merge->history, merge->nr_of_file);
 	return result ? result : recording_end_epoch(merge->writer);
@@ -262,7 +284,7 @@ static int add_file(struct merge *merge, const char *file)
 	merge->nr_of_file = 0;
 	merge->machine = 0;
 	merge->history = history_new();
-	if (!merge->history)
+	if (!merge->history || history_keep_timeline(merge->history))
 		return error_set(merge->error, -ENOMEM, "out of memory");
 	struct session *session =
 		session_open_file(file, merge->options->nr_jobs, &consumer, merge->error);

@@ -10,7 +10,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/text.h>
-#include <ctop/format/recording_writer.h>
+#include <ctop/recorder/recording_writer.h>
 #include <ctop/history/history.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/metadata/stats.h>
@@ -418,7 +418,7 @@ static int write_end(struct recording_run *run, const struct session_stats *stat
 	if (!result)
 		result = wait_facts_add(sums, nr_sums, &metadata);
 	if (!result)
-		result = timeline_facts_add(run->timeline, &metadata);
+		result = timeline_facts_add(run->timeline, 1, &metadata);
 	if (!result)
 		result = woken_facts_add(wakings, nr_wakings, &metadata);
 	if (!result)

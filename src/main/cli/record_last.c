@@ -13,8 +13,11 @@
 #include <ctop/base/clock.h>
 #include <ctop/flight/slice.h>
 #include <ctop/flight/stretch.h>
+#include <ctop/flight/thread_log.h>
 #include <ctop/flight/trigger_watch.h>
+#include <ctop/history/timeline.h>
 #include <ctop/output/say.h>
+#include <ctop/report/history_consumer.h>
 #include <ctop/session/run.h>
 #include <ctop/session/session.h>
 
@@ -27,6 +30,10 @@
 #define QUIET_NS NS_PER_SECOND
 /* A slice of one sample tells nothing of where time goes. */
 enum { SAMPLES_LEAST = 2 };
+/* Of --last-size, for what threads did; with --syscalls, for these. */
+enum { THREADS_SHARE = 4 };
+/* Of a slice's timeline; of who the threads are. */
+#define TIMELINE_BYTES (UINT64_C(8) << 20)
 
 /* A slice that is wanted: written once its end is past. */
 struct wish {
@@ -38,6 +45,8 @@ struct flight {
 	const struct options *options;
 	struct session *session;
 	struct stretch *stretch;
+	struct thread_log *threads; /* what they did */
+	struct timeline *lives;	    /* who they are: it has no time in it */
 	struct trigger_watch *watch;
 	struct slice_facts facts;
 	struct slice_files files;
@@ -76,6 +85,21 @@ static void take_region(void *context, struct region *region)
 {
 	struct flight *flight = context;
 	stretch_take_region(flight->stretch, region);
+}
+
+static void take_thread(void *context, const struct thread_stretch *stretch)
+{
+	struct flight *flight = context;
+	struct thread_stretch life = *stretch;
+	const int result = thread_log_add(flight->threads, stretch);
+	if (result)
+		flight->result = result;
+	if (stretch->event == THREAD_CALLED)
+		return;
+	life.to_ns = life.from_ns;
+	life.call = NULL;
+	life.event = stretch->event == THREAD_CREATED ? THREAD_CREATED : THREAD_NO_EVENT;
+	timeline_consumer_take(flight->lives, &life);
 }
 
 /* ---- one slice ---- */
@@ -118,6 +142,10 @@ static void add_excerpt(const struct flight *flight, const struct wish *wish, ui
 	if (stretch_since_ns(flight->stretch) &&
 	    from + flight->options->last_ns > moment_ns + NS_PER_MS)
 		text_addf(text, "; there was no room for more: --last-size");
+	const uint64_t calls_since_ns = thread_log_calls_since_ns(flight->threads);
+	if (calls_since_ns > from)
+		text_addf(text, "; system calls of its last %.1f s alone: --last-size",
+			  seconds(calls_since_ns, to));
 }
 
 static uint64_t wall_of(uint64_t ns)
@@ -166,6 +194,17 @@ static int too_few(const struct wish *wish, uint64_t from, uint64_t samples, str
 				   "see where it waits with --time wall");
 }
 
+/* Into a timeline of its own. NULL: out of memory. */
+static struct timeline *timeline_of(struct flight *flight, uint64_t from, uint64_t to)
+{
+	struct timeline *timeline = timeline_new(TIMELINE_BYTES);
+	session_tell_threads(flight->session);
+	if (timeline && !thread_log_fill(flight->threads, flight->lives, from, to, timeline))
+		return timeline;
+	timeline_free(timeline);
+	return NULL;
+}
+
 /* into: the file; "": one of its own, named after the moment. */
 static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t to_ns,
 		       const char *into, struct error *error)
@@ -176,6 +215,9 @@ static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t 
 	pid_t writer_pid = 0;
 	if (samples < SAMPLES_LEAST)
 		return too_few(wish, from, samples, error);
+	struct timeline *timeline = timeline_of(flight, from, to_ns);
+	if (!timeline)
+		return error_set(error, -ENOMEM, "out of memory");
 	struct text excerpt = {0};
 	add_excerpt(flight, wish, from, to_ns, wall_of(wish->moment_ns), &excerpt);
 	struct slice_request request = {
@@ -186,6 +228,7 @@ static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t 
 		.to_ns = to_ns,
 		.from_wall_ns = wall_of(from),
 		.excerpt = text_string(&excerpt),
+		.timeline = timeline,
 		.output = {.path = flight->slice_path,
 			   .option = "-o",
 			   .way = *into ? OUTPUT_KEEP_OLD : OUTPUT_NEW,
@@ -202,6 +245,7 @@ static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t 
 					flight->options->output, wall_of(wish->moment_ns), number);
 		result = slice_begin(&flight->slice, &request, &writer_pid, error);
 	}
+	timeline_free(timeline);
 	if (!result)
 		session_leave_out(flight->session, writer_pid);
 	if (!result)
@@ -289,6 +333,7 @@ static void keep_stretch(struct flight *flight, uint64_t now_ns)
 	const uint64_t until_ns = flight->wish.moment_ns ? flight->wish.moment_ns : now_ns;
 	const uint64_t before_ns = until_ns > kept_ns ? until_ns - kept_ns : 0;
 	stretch_forget(flight->stretch, before_ns);
+	thread_log_forget(flight->threads, before_ns);
 	if (stretch_wants_epoch(flight->stretch, now_ns))
 		flight->result = session_renew_tables(flight->session);
 }
@@ -438,14 +483,21 @@ static int open_and_run(struct flight *flight, struct error *error)
 	flight->watch = trigger_watch_new(options, error);
 	if (!flight->watch)
 		return -EINVAL;
-	flight->stretch = stretch_new(options->last_ns, options->last_bytes);
-	if (!flight->stretch)
+	const uint64_t thread_bytes = options->last_bytes / THREADS_SHARE;
+	const uint64_t calls_bytes =
+		options->system_calls ? options->last_bytes / THREADS_SHARE : 0;
+	flight->stretch =
+		stretch_new(options->last_ns, options->last_bytes - thread_bytes - calls_bytes);
+	flight->threads = thread_log_new(thread_bytes, calls_bytes);
+	flight->lives = timeline_new(TIMELINE_BYTES);
+	if (!flight->stretch || !flight->threads || !flight->lives)
 		return error_set(error, -ENOMEM, "out of memory");
 	flight->session =
 		session_open_live(options, options->time != TIME_SHOWN_CPU, &consumer, error);
 	if (!flight->session)
 		return -EINVAL;
 	session_give_regions(flight->session, &keeper);
+	session_follow_threads(flight->session, take_thread, flight);
 	if (!options->no_inline)
 		session_want_lines(flight->session, SESSION_LINES_AWAITED);
 	return run(flight, error);
@@ -461,6 +513,8 @@ int command_record_last(const struct options *options, struct error *error)
 	slice_release(&flight.slice);
 	session_free(flight.session);
 	stretch_free(flight.stretch);
+	thread_log_free(flight.threads);
+	timeline_free(flight.lives);
 	trigger_watch_free(flight.watch);
 	slice_facts_release(&flight.facts);
 	slice_files_release(&flight.files);

@@ -5,16 +5,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ctop/base/privilege.h>
+#include <ctop/base/sort.h>
 #include <ctop/base/text.h>
+#include <ctop/base/vec.h>
 #include <ctop/base/write_all.h>
 #include <ctop/kernel/names_text.h>
 
@@ -123,18 +127,66 @@ static bool is_to_keep(struct lines *lines, const char *head)
 	return lines->is_listed;
 }
 
-/* From the function in hand to the last. */
-static int print_names(struct lines *lines, const char *head, struct text *names)
+struct place {
+	uint64_t address; /* first: what they are sorted by */
+	size_t at, bytes; /* of its line */
+};
+
+struct functions {
+	struct text text; /* their lines, as the kernel prints them */
+	struct {
+		struct place *items;
+		size_t nr, capacity;
+	} places;
+	uint64_t code_start, code_end; /* of _text and _etext; 0: not seen */
+};
+
+static int add_function(struct functions *functions, const char *line)
 {
-	text_add(names, head);
+	char *type;
+	const struct place place = {strtoull(line, &type, 16), functions->text.size, strlen(line)};
+	if (vec_reserve(&functions->places, functions->places.nr + 1))
+		return -ENOMEM;
+	functions->places.items[functions->places.nr++] = place;
+	text_add_bytes(&functions->text, line, place.bytes);
+	if (!strcmp(type + strlen(" T "), "_text\n"))
+		functions->code_start = place.address;
+	if (!strcmp(type + strlen(" T "), "_etext\n"))
+		functions->code_end = place.address;
+	return functions->text.size > KERNEL_NAMES_MAX ? -EFBIG : 0;
+}
+
+/* From the function in hand to the last. */
+static int read_functions(struct lines *lines, const char *head, struct functions *functions)
+{
+	int result = 0;
 	do {
 		if (is_to_keep(lines, head))
-			text_add(names, lines->line);
-		if (names->size > KERNEL_NAMES_MAX - sizeof(last_line))
-			return -EFBIG;
-	} while (next_function(lines));
+			result = add_function(functions, lines->line);
+	} while (!result && next_function(lines));
+	return !result && ferror(lines->file) ? -EIO : result;
+}
+
+/* In the order of their addresses: modules come in any. */
+static int print_names(struct lines *lines, const char *head, struct text *names)
+{
+	struct functions functions = {.code_start = 0};
+	const int result = read_functions(lines, head, &functions);
+	sort_by_u64(functions.places.items, functions.places.nr, sizeof(struct place));
+	text_add(names, head);
+	for (size_t i = 0; !result && !functions.text.failed && i < functions.places.nr; i++) {
+		const struct place *place = &functions.places.items[i];
+		text_add_bytes(names, functions.text.bytes + place->at, place->bytes);
+	}
+	if (functions.code_start && functions.code_end)
+		text_addf(names, KERNEL_NAMES_CODE "%llx %llx \n",
+			  (unsigned long long)functions.code_start,
+			  (unsigned long long)functions.code_end);
 	text_add(names, last_line);
-	return names->failed ? -ENOMEM : ferror(lines->file) ? -EIO : 0;
+	const bool is_whole = !functions.text.failed && !names->failed;
+	text_release(&functions.text);
+	free(functions.places.items);
+	return result ? result : !is_whole ? -ENOMEM : names->size > KERNEL_NAMES_MAX ? -EFBIG : 0;
 }
 
 static int open_lines(struct lines *lines)
@@ -171,23 +223,52 @@ static bool is_as_kept(const char *bytes, size_t size, const struct text *head)
 	       memcmp(bytes + size - last, last_line, last) == 0;
 }
 
-/* A copy of it, which nobody changes any more. False: there is none that is right. */
-static bool read_kept(int directory_fd, const char *name, const struct text *head,
-		      struct text *names)
+/* For who asks: nobody writes to it any more. Takes the descriptor, and returns it, or -errno. */
+static int seal(int fd)
+{
+	if (!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		return fd;
+	const int error = errno;
+	close(fd);
+	return -error;
+}
+
+static int new_file(void)
+{
+	const int fd = memfd_create("names", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The kernel copies it, since its owner may change the one on disk at any time; the copy is compared. */
+static bool copy(int from, int to, size_t size, const struct text *head)
+{
+	size_t done = 0;
+	ssize_t got;
+	while (done < size && (got = sendfile(to, from, NULL, size - done)) > 0)
+		done += (size_t)got;
+	char *bytes =
+		done && done == size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, to, 0) : MAP_FAILED;
+	if (bytes == MAP_FAILED)
+		return false;
+	const bool is_right = is_as_kept(bytes, size, head);
+	munmap(bytes, size);
+	return is_right;
+}
+
+/* A copy of it; -errno: there is none that is right. */
+static int read_kept(int directory_fd, const char *name, const struct text *head)
 {
 	struct stat status;
-	const int fd = openat(directory_fd, name,
-			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	char *bytes = fd >= 0 && is_ours(fd, &status) ? malloc((size_t)status.st_size + 1) : NULL;
-	const size_t size = bytes ? (size_t)status.st_size : 0;
-	const bool is_right = bytes && pread(fd, bytes, size, 0) == (ssize_t)size &&
-			      is_as_kept(bytes, size, head);
-	if (is_right)
-		text_add_bytes(names, bytes, size);
-	free(bytes);
-	if (fd >= 0)
+	const int kept = openat(directory_fd, name,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (kept < 0)
+		return -errno;
+	const int fd = is_ours(kept, &status) ? new_file() : -EPERM;
+	const bool is_right = fd >= 0 && copy(kept, fd, (size_t)status.st_size, head);
+	close(kept);
+	if (fd >= 0 && !is_right)
 		close(fd);
-	return is_right && !names->failed;
+	return fd < 0 ? fd : is_right ? seal(fd) : -EINVAL;
 }
 
 /* The oldest of so many of other boots; "" while there are fewer. */
@@ -255,14 +336,11 @@ static int keep(int directory_fd, const char *name, const struct text *names)
 
 static int give(const struct text *names)
 {
-	int fd = memfd_create("names", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int result = fd < 0 ? -errno : write_all(fd, names->bytes, names->size);
-	if (!result &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
-		result = -errno;
+	const int fd = new_file();
+	const int result = fd < 0 ? fd : write_all(fd, names->bytes, names->size);
 	if (result && fd >= 0)
 		close(fd);
-	return result ? result : fd;
+	return result ? result : seal(fd);
 }
 
 /* ---- both ---- */
@@ -278,13 +356,13 @@ static int look_at(struct kernel *kernel)
 {
 	if (!read_boot_id(kernel->boot_id))
 		return -ENOTSUP;
+	snprintf(kernel->name, sizeof(kernel->name), "%s%s", prefix, kernel->boot_id);
 	const int result = open_lines(&kernel->lines);
 	if (result)
 		return result;
 	kernel->first_function = strdup(kernel->lines.line);
 	if (!kernel->first_function)
 		return -ENOMEM;
-	snprintf(kernel->name, sizeof(kernel->name), "%s%s", prefix, kernel->boot_id);
 	make_head(&kernel->head, kernel->boot_id, kernel->first_function);
 	return kernel->head.failed ? -ENOMEM : 0;
 }
@@ -304,21 +382,23 @@ static int print(struct kernel *kernel)
 int kernel_names_open(int directory_fd, enum kernel_names_from *from)
 {
 	struct kernel kernel = {0};
-	int result = look_at(&kernel);
-	int fd = -1;
+	const int result = look_at(&kernel);
 	*from = KERNEL_NAMES_CACHED;
-	if (!result && !read_kept(directory_fd, kernel.name, &kernel.head, &kernel.names)) {
-		result = print(&kernel);
-		if (!result)
+	if (result == -EPERM) /* what may not be seen any more does not stay, either */
+		unlinkat(directory_fd, kernel.name, 0);
+	int fd = result ? result : read_kept(directory_fd, kernel.name, &kernel.head);
+	if (!result && fd < 0) {
+		fd = print(&kernel);
+		if (!fd) {
 			*from = keep(directory_fd, kernel.name, &kernel.names)
 					? KERNEL_NAMES_NOT_KEPT
 					: KERNEL_NAMES_KEPT;
+			fd = give(&kernel.names);
+		}
 	}
-	if (!result)
-		fd = give(&kernel.names);
 	close_lines(&kernel.lines);
 	free(kernel.first_function);
 	text_release(&kernel.head);
 	text_release(&kernel.names);
-	return result ? result : fd;
+	return fd;
 }

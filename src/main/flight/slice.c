@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/metadata/timeline_facts.h>
 
 /* ---- facts ---- */
 
@@ -51,6 +52,11 @@ static int add_number(struct recording_writer *writer, const char *key, uint64_t
 	char text[24];
 	snprintf(text, sizeof(text), "%" PRIu64, value);
 	return recording_add_info(writer, key, text);
+}
+
+static int add_info(void *context, const char *key, const char *value)
+{
+	return recording_add_info(context, key, value);
 }
 
 /* Of what is known at the end of a run, what holds for a part of it. */
@@ -100,6 +106,7 @@ static int add_facts(const struct slice *slice, const struct slice_request *requ
 {
 	const struct slice_facts *facts = request->facts;
 	const struct metadata_sink sink = {slice->writer, add_of_part};
+	const struct metadata_sink whole = {slice->writer, add_info};
 	int result = 0;
 	for (size_t i = 0; !result && i < facts->nr; i++)
 		result = recording_add_info(slice->writer, facts->items[i].key,
@@ -111,7 +118,9 @@ static int add_facts(const struct slice *slice, const struct slice_request *requ
 	if (!result)
 		result = recording_add_info(slice->writer, "excerpt", request->excerpt);
 	const struct session_stats part = stats_of_part(request, slice->samples);
-	return result ? result : metadata_end(&part, &sink);
+	if (!result)
+		result = metadata_end(&part, &sink);
+	return result ? result : timeline_facts_add(request->timeline, 1, &whole);
 }
 
 /* ---- on its way ---- */
@@ -215,6 +224,7 @@ void slice_release(struct slice *slice)
 	recording_abandon(slice->writer);
 	slice->writer = NULL;
 	output_end(&slice->output, -ECANCELED);
+	worker_end(&slice->disk.writer); /* the file is gone: it would write for nobody */
 	disk_release(&slice->disk);
 	slice->state = SLICE_NONE;
 }

@@ -15,11 +15,16 @@ void chrome_add_us(uint64_t ns, struct text *out)
 	text_addf(out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
 }
 
+uint64_t chrome_states_id(const struct timeline_thread *thread)
+{
+	return CHROME_STATES_FIRST_ID * (2 * (uint64_t)thread->run + 1) + (uint32_t)thread->tid;
+}
+
 void chrome_begin_event(const struct timeline_thread *thread, const char *phase, uint64_t ns,
 			const char *category, struct text *out)
 {
 	text_addf(out, ",\n{\"ph\":\"%s\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", phase,
-		  thread->pid, CHROME_STATES_FIRST_ID + (uint32_t)thread->tid);
+		  thread->pid, chrome_states_id(thread));
 	chrome_add_us(ns, out);
 	text_addf(out, ",\"cat\":\"%s\",\"name\":", category);
 }
@@ -27,7 +32,8 @@ void chrome_begin_event(const struct timeline_thread *thread, const char *phase,
 static void add_flow(const struct timeline *timeline, const struct timeline_thread *thread,
 		     size_t number, struct text *out)
 {
-	const size_t row = timeline_row_then(timeline, thread->creator_tid, thread->began_ns);
+	const size_t row =
+		timeline_row_then(timeline, thread->run, thread->creator_tid, thread->began_ns);
 	const struct timeline_thread *creator =
 		row == SIZE_MAX ? NULL : timeline_thread(timeline, row);
 	if (!creator || !creator->has_stretches)

@@ -11,6 +11,8 @@
 /* Rows of states have ids above those of all events: chrome.c. */
 #define CHROME_STATES_FIRST_ID UINT64_C(10000000000)
 
+/* Of a thread's row; of several recordings each has its own. */
+uint64_t chrome_states_id(const struct timeline_thread *thread);
 void chrome_add_us(uint64_t ns, struct text *out);
 /* An event of a thread's row up to its name, which comes next. */
 void chrome_begin_event(const struct timeline_thread *thread, const char *phase, uint64_t ns,

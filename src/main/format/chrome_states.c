@@ -5,6 +5,7 @@
 
 #include <ctop/history/timeline.h>
 
+#include "chrome_calls.h"
 #include "chrome_events.h"
 #include "json.h"
 #include "pieces.h"
@@ -52,7 +53,7 @@ static void add_slice(const struct timeline_thread *thread, const struct state_s
 		return;
 	text_addf(out,
 		  ",\n{\"ph\":\"X\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", thread->pid,
-		  CHROME_STATES_FIRST_ID + (uint32_t)thread->tid);
+		  chrome_states_id(thread));
 	chrome_add_us(slice->from_ns, out);
 	text_add(out, ",\"dur\":");
 	chrome_add_us(slice->to_ns - slice->from_ns, out);
@@ -67,12 +68,13 @@ static void add_slice(const struct timeline_thread *thread, const struct state_s
 static void add_name(const struct timeline_thread *thread, struct text *out)
 {
 	struct text name = {0}, scratch = {0};
+	timeline_add_run(thread, &name);
 	text_add(&name, thread->name);
 	text_add(&name, ", states");
 	text_addf(out,
 		  ",\n{\"ph\":\"M\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64
 		  ",\"name\":\"thread_name\",\"args\":{\"name\":",
-		  thread->pid, CHROME_STATES_FIRST_ID + (uint32_t)thread->tid);
+		  thread->pid, chrome_states_id(thread));
 	json_add_name(out, &scratch, text_string(&name));
 	text_add(out, "}}");
 	out->failed |= name.failed || scratch.failed;
@@ -127,7 +129,8 @@ static void add_waking(const struct timeline *timeline, const struct timeline_mo
 	const struct timeline_thread *woken = timeline_thread(timeline, wait->row);
 	const char *kind = waker_kind(wait->waker_tid);
 	const size_t row =
-		kind ? SIZE_MAX : timeline_row_then(timeline, wait->waker_tid, wait->to_ns);
+		kind ? SIZE_MAX
+		     : timeline_row_then(timeline, woken->run, wait->waker_tid, wait->to_ns);
 	const struct timeline_thread *waker =
 		row == SIZE_MAX ? NULL : timeline_thread(timeline, row);
 	struct text name = {0}, scratch = {0};
@@ -167,5 +170,7 @@ int chrome_add_states(const struct export_request *request, struct text *out)
 			result = add_thread(request, timeline, i, out);
 	if (!result && timeline)
 		result = add_wakings(request, timeline, out);
-	return result || !timeline ? result : chrome_add_events(request, timeline, out);
+	if (!result && timeline)
+		result = chrome_add_events(request, timeline, out);
+	return result || !timeline ? result : chrome_add_calls(request, timeline, out);
 }

@@ -127,7 +127,9 @@ const struct format formats[] = {
 			   "run queue, waiting for what, as the timeline has them, and arrows from "
 			   "who ended one of the 64 longest waits to its end. Threads begin "
 			   "with an arrow from who created them; their end, preemptions and "
-			   "migrations from CPU to CPU are instants.\n",
+			   "migrations from CPU to CPU are instants. A third row has the "
+			   "system calls that a thread is known to have waited in, with what "
+			   "it waited for, or, recorded with --syscalls, each one.\n",
 		.of_samples = true,
 		.of_timeline = true,
 		.write = chrome_write,

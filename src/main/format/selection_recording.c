@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/format/recording_writer.h>
+#include <ctop/recorder/recording_writer.h>
 #include <ctop/store/kept_code.h>
 
 /*

@@ -115,6 +115,7 @@ static int tell_timeline(struct history *history, const struct sample *sample, u
 		return 0;
 	if (history_is_wait(history, stack->event))
 		set_wait(history, stack, &mark);
+	timeline_set_run(history->timeline, task->run);
 	return timeline_mark(history->timeline, &mark);
 }
 

@@ -29,6 +29,7 @@ static void free_row(struct timeline *timeline, struct timeline_row *row)
 {
 	timeline_free_tiles(timeline, row);
 	timeline_free_marks(timeline, row);
+	timeline_free_calls(timeline, row);
 }
 
 static void forget_cgroups(struct timeline *timeline)
@@ -49,6 +50,8 @@ void timeline_clear(struct timeline *timeline)
 	timeline->rows.nr = timeline->nr_waits = 0;
 	index_clear(&timeline->by_ids);
 	forget_cgroups(timeline);
+	timeline_forget_call_names(timeline);
+	timeline->calls_shift = 0;
 	timeline->shift = FIRST_SHIFT;
 	timeline->events_shift = FIRST_EVENTS_SHIFT;
 	timeline->nr_coarser = 0;
@@ -61,7 +64,9 @@ void timeline_free(struct timeline *timeline)
 		return;
 	timeline_clear(timeline);
 	free(timeline->rows.items);
+	free(timeline->call_names.items);
 	index_release(&timeline->by_ids);
+	index_release(&timeline->by_call_name);
 	free(timeline);
 }
 
@@ -72,9 +77,15 @@ static uint64_t hash_ids(int32_t pid, int32_t tid)
 	return hash_u64((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid);
 }
 
-static bool has_ids(const struct timeline_row *row, int32_t pid, int32_t tid)
+static bool has_ids(const struct timeline *timeline, const struct timeline_row *row, int32_t pid,
+		    int32_t tid)
 {
-	return row->thread.tid == tid && row->thread.pid == pid;
+	return row->thread.tid == tid && row->thread.pid == pid && row->thread.run == timeline->run;
+}
+
+void timeline_set_run(struct timeline *timeline, uint32_t run)
+{
+	timeline->run = run;
 }
 
 static int index_rows(struct timeline *timeline)
@@ -89,22 +100,27 @@ static int index_rows(struct timeline *timeline)
 	return 0;
 }
 
+static uint32_t *recent_of(struct timeline *timeline, int32_t tid)
+{
+	return &timeline->recent[(uint32_t)tid % TIMELINE_RECENT];
+}
+
 /* The thread of these numbers that began last, and not behind a moment; NULL: there is none. */
 static struct timeline_row *find_row(struct timeline *timeline, int32_t pid, int32_t tid,
 				     uint64_t time_ns)
 {
 	struct timeline_row *found = NULL;
-	uint32_t at;
-	if (timeline->last_row < timeline->rows.nr) {
-		struct timeline_row *last = &timeline->rows.items[timeline->last_row];
-		if (has_ids(last, pid, tid) && !last->thread.has_ended &&
+	uint32_t *recent = recent_of(timeline, tid), at;
+	if (*recent && *recent <= timeline->rows.nr) {
+		struct timeline_row *last = &timeline->rows.items[*recent - 1];
+		if (has_ids(timeline, last, pid, tid) && !last->thread.has_ended &&
 		    last->thread.began_ns <= time_ns)
 			return last;
 	}
 	struct index_probe probe = index_find(&timeline->by_ids, hash_ids(pid, tid));
 	while (index_next(&timeline->by_ids, &probe, &at)) {
 		struct timeline_row *row = &timeline->rows.items[at];
-		if (!has_ids(row, pid, tid))
+		if (!has_ids(timeline, row, pid, tid))
 			continue;
 		/* Of the first one it may not have been known when it began. */
 		const bool is_better =
@@ -116,7 +132,7 @@ static struct timeline_row *find_row(struct timeline *timeline, int32_t pid, int
 			found = row;
 	}
 	if (found)
-		timeline->last_row = (size_t)(found - timeline->rows.items);
+		*recent = (uint32_t)(found - timeline->rows.items) + 1;
 	return found;
 }
 
@@ -164,7 +180,7 @@ static int forget_ended(struct timeline *timeline)
 	}
 	timeline->rows.nr = kept;
 	timeline->nr_asked = 0; /* those that are known are passed over */
-	timeline->last_row = SIZE_MAX;
+	memset(timeline->recent, 0, sizeof(timeline->recent));
 	return index_rows(timeline);
 }
 
@@ -176,7 +192,7 @@ static size_t rows_most(const struct timeline *timeline)
 
 static void set_name(struct timeline_thread *thread, const char *name)
 {
-	if (name && name[0])
+	if (name && name[0] && strncmp(thread->name, name, sizeof(thread->name) - 1))
 		snprintf(thread->name, sizeof(thread->name), "%.15s", name);
 }
 
@@ -192,10 +208,11 @@ static int add_row(struct timeline *timeline, int32_t pid, int32_t tid, uint64_t
 	if (vec_reserve(&timeline->rows, timeline->rows.nr + 1) || index_reserve(&timeline->by_ids))
 		return -ENOMEM;
 	index_add(&timeline->by_ids, hash_ids(pid, tid), (uint32_t)timeline->rows.nr);
-	timeline->last_row = timeline->rows.nr;
 	*added = &timeline->rows.items[timeline->rows.nr++];
+	*recent_of(timeline, tid) = (uint32_t)timeline->rows.nr;
 	**added = (struct timeline_row){.thread = {.pid = pid,
 						   .tid = tid,
+						   .run = timeline->run,
 						   .serial = ++timeline->nr_made,
 						   .began_ns = began_ns,
 						   .until_ns = began_ns}};
@@ -264,7 +281,7 @@ int timeline_add(struct timeline *timeline, const struct thread_stretch *stretch
 	row->thread.has_stretches = true;
 	set_name(&row->thread, stretch->name);
 	row->thread.lacks_events |= stretch->lacks_events;
-	if (stretch->from_ns < stretch->to_ns)
+	if (stretch->from_ns < stretch->to_ns && stretch->event != THREAD_CALLED)
 		result = fill(timeline, row, stretch);
 	timeline_note_event(timeline, row, stretch);
 	row->thread.has_ended |= stretch->ends;
@@ -351,6 +368,18 @@ void timeline_set_life(struct timeline *timeline, size_t row, const struct timel
 	thread->creator_pid = life->creator_pid;
 	thread->creator_tid = life->creator_tid;
 	thread->started_ns = life->started_ns;
+}
+
+void timeline_end_recorded(struct timeline *timeline)
+{
+	timeline->first_ns = 0;
+	for (size_t i = 0; i < timeline->rows.nr; i++) {
+		struct timeline_row *row = &timeline->rows.items[i];
+		if (row->thread.has_stretches)
+			timeline_cut_tiles(timeline, row, row->thread.began_ns);
+		if (!timeline->first_ns || row->thread.began_ns < timeline->first_ns)
+			timeline->first_ns = row->thread.began_ns;
+	}
 }
 
 void timeline_miss_threads(struct timeline *timeline, uint64_t nr)

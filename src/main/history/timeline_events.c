@@ -7,11 +7,17 @@
 
 #include <stdlib.h>
 
-enum { MARKS_LEAST = 4, COUNT_MOST = UINT16_MAX, LONGEST_SHIFT = 62 };
+enum { COUNT_MOST = UINT16_MAX };
 
-static uint64_t bytes_most(const struct timeline *timeline)
+static struct timeline_lists lists_of(struct timeline *timeline)
 {
-	return timeline->bytes_most / TIMELINE_EVENTS_SHARE;
+	return (struct timeline_lists){
+		.item_bytes = sizeof(struct event_mark),
+		.bytes = &timeline->event_bytes,
+		.bytes_most = timeline->bytes_most / TIMELINE_EVENTS_SHARE,
+		.shift = &timeline->events_shift,
+		.thin_out = timeline_coarsen_events,
+	};
 }
 
 /* ---- marks ---- */
@@ -38,29 +44,19 @@ static bool are_one(const struct timeline *timeline, const struct event_mark *ma
 	return mark->time_ns >> timeline->events_shift == later->time_ns >> timeline->events_shift;
 }
 
-static int resize(struct timeline *timeline, struct timeline_row *row, size_t capacity)
-{
-	struct event_mark *marks = reallocarray(row->marks, capacity, sizeof(*marks));
-	if (!marks)
-		return -1;
-	timeline->event_bytes += (capacity - (uint64_t)row->marks_capacity) * sizeof(*marks);
-	row->marks = marks;
-	row->marks_capacity = (uint32_t)capacity;
-	return 0;
-}
-
 static void coarsen_row(struct timeline *timeline, struct timeline_row *row)
 {
+	const struct timeline_lists lists = lists_of(timeline);
+	struct event_mark *marks = row->marks.items;
 	uint32_t nr = 0;
-	for (uint32_t i = 0; i < row->nr_marks; i++) {
-		if (nr && are_one(timeline, &row->marks[nr - 1], &row->marks[i]))
-			join(&row->marks[nr - 1], &row->marks[i]);
+	for (uint32_t i = 0; i < row->marks.nr; i++) {
+		if (nr && are_one(timeline, &marks[nr - 1], &marks[i]))
+			join(&marks[nr - 1], &marks[i]);
 		else
-			row->marks[nr++] = row->marks[i];
+			marks[nr++] = marks[i];
 	}
-	row->nr_marks = nr;
-	if (nr && nr < row->marks_capacity)
-		(void)resize(timeline, row, nr);
+	row->marks.nr = nr;
+	timeline_list_trim(&lists, &row->marks);
 }
 
 void timeline_coarsen_events(struct timeline *timeline)
@@ -70,41 +66,22 @@ void timeline_coarsen_events(struct timeline *timeline)
 		coarsen_row(timeline, &timeline->rows.items[i]);
 }
 
-static bool has_room(const struct timeline *timeline, size_t nr)
-{
-	return timeline->event_bytes + nr * sizeof(struct event_mark) <= bytes_most(timeline);
-}
-
-/* Half of what there may be is left for what is to come. */
-static bool make_room(struct timeline *timeline, struct timeline_row *row)
-{
-	if (row->nr_marks < row->marks_capacity)
-		return true;
-	const size_t more = row->nr_marks / 2 + MARKS_LEAST;
-	while (!has_room(timeline, more) && timeline->events_shift < LONGEST_SHIFT)
-		do
-			timeline_coarsen_events(timeline);
-		while (timeline->event_bytes > bytes_most(timeline) / 2 &&
-		       timeline->events_shift < LONGEST_SHIFT);
-	return has_room(timeline, more) && !resize(timeline, row, row->nr_marks + more);
-}
-
 void timeline_put_mark(struct timeline *timeline, struct timeline_row *row,
 		       const struct event_mark *mark)
 {
-	struct event_mark *last = row->nr_marks ? &row->marks[row->nr_marks - 1] : NULL;
+	const struct timeline_lists lists = lists_of(timeline);
+	struct event_mark *marks = row->marks.items;
+	struct event_mark *last = row->marks.nr ? &marks[row->marks.nr - 1] : NULL;
 	if (last && (mark->time_ns <= last->time_ns || are_one(timeline, last, mark)))
 		join(last, mark);
-	else if (make_room(timeline, row))
-		row->marks[row->nr_marks++] = *mark;
+	else if (timeline_list_make_room(&lists, timeline, &row->marks))
+		((struct event_mark *)row->marks.items)[row->marks.nr++] = *mark;
 }
 
 void timeline_free_marks(struct timeline *timeline, struct timeline_row *row)
 {
-	timeline->event_bytes -= row->marks_capacity * sizeof(*row->marks);
-	free(row->marks);
-	row->marks = NULL;
-	row->nr_marks = row->marks_capacity = 0;
+	const struct timeline_lists lists = lists_of(timeline);
+	timeline_list_free(&lists, &row->marks);
 }
 
 /* ---- what is told ---- */
@@ -136,7 +113,16 @@ void timeline_note_event(struct timeline *timeline, struct timeline_row *row,
 		mark.to_cpu = number_of_cpu(stretch->to_cpu);
 		timeline_put_mark(timeline, row, &mark);
 		return;
+	case THREAD_CALLED:
+		if (!stretch->call)
+			return;
+		thread->nr_calls++;
+		timeline_note_call(timeline, row,
+				   &(struct timeline_call){stretch->from_ns, stretch->to_ns, true,
+							   stretch->call});
+		return;
 	case THREAD_NO_EVENT:
+	case NR_THREAD_EVENTS:
 	default:
 		return;
 	}
@@ -163,12 +149,13 @@ uint64_t timeline_events_ns(const struct timeline *timeline)
 
 size_t timeline_nr_marks(const struct timeline *timeline, size_t row)
 {
-	return timeline->rows.items[row].nr_marks;
+	return timeline->rows.items[row].marks.nr;
 }
 
 struct timeline_events timeline_mark_at(const struct timeline *timeline, size_t row, size_t mark)
 {
-	const struct event_mark *at = &timeline->rows.items[row].marks[mark];
+	const struct event_mark *marks = timeline->rows.items[row].marks.items;
+	const struct event_mark *at = &marks[mark];
 	return (struct timeline_events){
 		.time_ns = at->time_ns,
 		.nr_preemptions = at->nr_preemptions,
@@ -181,10 +168,11 @@ struct timeline_events timeline_mark_at(const struct timeline *timeline, size_t 
 /* The first one that is not before a moment. */
 static size_t first_mark(const struct timeline_row *row, uint64_t from_ns)
 {
-	size_t low = 0, high = row->nr_marks;
+	const struct event_mark *marks = row->marks.items;
+	size_t low = 0, high = row->marks.nr;
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
-		if (row->marks[middle].time_ns < from_ns)
+		if (marks[middle].time_ns < from_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -197,7 +185,7 @@ struct timeline_events timeline_events_in(const struct timeline *timeline, size_
 {
 	const struct timeline_row *of = &timeline->rows.items[row];
 	struct timeline_events sum = {0};
-	for (size_t i = first_mark(of, from_ns); i < of->nr_marks; i++) {
+	for (size_t i = first_mark(of, from_ns); i < of->marks.nr; i++) {
 		const struct timeline_events mark = timeline_mark_at(timeline, row, i);
 		if (mark.time_ns >= to_ns)
 			break;

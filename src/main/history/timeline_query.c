@@ -17,7 +17,8 @@ uint64_t timeline_bytes(const struct timeline *timeline)
 {
 	return sizeof(*timeline) + vec_bytes(&timeline->rows) + index_bytes(&timeline->by_ids) +
 	       timeline->tile_bytes + timeline->event_bytes + timeline->cgroup_bytes +
-	       vec_bytes(&timeline->cgroups);
+	       vec_bytes(&timeline->cgroups) + timeline->call_bytes + timeline->call_name_bytes +
+	       vec_bytes(&timeline->call_names) + index_bytes(&timeline->by_call_name);
 }
 
 size_t timeline_nr_threads(const struct timeline *timeline)
@@ -34,6 +35,8 @@ int timeline_compare_rows(const void *a, const void *b, void *timeline)
 {
 	const struct timeline_thread *left = timeline_thread(timeline, *(const size_t *)a);
 	const struct timeline_thread *right = timeline_thread(timeline, *(const size_t *)b);
+	if (left->run != right->run)
+		return left->run < right->run ? -1 : 1;
 	if (left->pid != right->pid)
 		return left->pid < right->pid ? -1 : 1;
 	if (left->tid != right->tid)
@@ -41,13 +44,15 @@ int timeline_compare_rows(const void *a, const void *b, void *timeline)
 	return (left->serial > right->serial) - (left->serial < right->serial);
 }
 
-size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t time_ns)
+size_t timeline_row_then(const struct timeline *timeline, uint32_t run, int32_t tid,
+			 uint64_t time_ns)
 {
 	for (size_t i = timeline->rows.nr; i--;) {
 		const struct timeline_thread *thread = &timeline->rows.items[i].thread;
 		const bool is_over =
 			thread->has_ended && thread->until_ns + ENDS_WITHIN_NS < time_ns;
-		if (thread->tid == tid && thread->began_ns <= time_ns && !is_over)
+		if (thread->tid == tid && thread->run == run && thread->began_ns <= time_ns &&
+		    !is_over)
 			return i;
 	}
 	return SIZE_MAX;
@@ -56,10 +61,17 @@ size_t timeline_row_then(const struct timeline *timeline, int32_t tid, uint64_t 
 void timeline_add_creator(const struct timeline *timeline, const struct timeline_thread *thread,
 			  struct text *out)
 {
-	const size_t row = timeline_row_then(timeline, thread->creator_tid, thread->began_ns);
+	const size_t row =
+		timeline_row_then(timeline, thread->run, thread->creator_tid, thread->began_ns);
 	text_addf(out, "%" PRId32, thread->creator_tid);
 	if (row != SIZE_MAX)
 		text_addf(out, " %s", timeline_thread(timeline, row)->name);
+}
+
+void timeline_add_run(const struct timeline_thread *thread, struct text *out)
+{
+	if (thread->run)
+		text_addf(out, "%" PRIu32 ": ", thread->run);
 }
 
 /* Serials rise. */

@@ -130,7 +130,8 @@ static uint64_t room_for(const struct timeline *timeline, const struct timeline_
 {
 	const uint64_t rows = timeline->rows.capacity * sizeof(*timeline->rows.items);
 	const uint64_t others = timeline->tile_bytes - row->capacity * sizeof(struct tile) + rows;
-	const uint64_t most = timeline->bytes_most - timeline->bytes_most / TIMELINE_EVENTS_SHARE;
+	const uint64_t most = timeline->bytes_most - timeline->bytes_most / TIMELINE_EVENTS_SHARE -
+			      timeline->bytes_most / TIMELINE_CALLS_SHARE;
 	return others < most ? (most - others) / sizeof(struct tile) : 0;
 }
 
@@ -237,6 +238,19 @@ int timeline_fill_stack(struct timeline *timeline, struct timeline_row *row, uin
 					(is_wait ? (unsigned)TILE_STACK_WAITS : 0));
 	}
 	return 0;
+}
+
+void timeline_cut_tiles(const struct timeline *timeline, struct timeline_row *row, uint64_t from_ns)
+{
+	const uint64_t from = timeline_number_of(timeline, from_ns);
+	if (!row->nr || row->first >= from)
+		return;
+	const uint64_t before = from - row->first < row->nr ? from - row->first : row->nr;
+	timeline_close_tile(timeline, row);
+	row->has_open = false;
+	row->nr -= (uint32_t)before;
+	memmove(row->tiles, row->tiles + before, row->nr * sizeof(*row->tiles));
+	row->first += before;
 }
 
 void timeline_forget_states(struct timeline_row *row)

@@ -48,6 +48,10 @@ void timeline_follow_wait(struct timeline *timeline, struct timeline_row *row,
 		.is_woken = stretch->is_woken,
 		.waker_tid = stretch->waker_tid,
 	};
+	if (waits && stretch->call && stretch->call[0])
+		timeline_note_call(timeline, row,
+				   &(struct timeline_call){row->wait.time_ns, stretch->to_ns, false,
+							   stretch->call});
 }
 
 void timeline_forget_waits(struct timeline *timeline)

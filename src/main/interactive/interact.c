@@ -21,8 +21,9 @@ enum {
 	FIRST_MS = 1000,
 	/* A refresh that takes long comes less often: at most this share of the time is spent on it. */
 	REFRESH_SHARE = 5,
-	/* Between refreshes some of the next one's work is done. */
+	/* Between refreshes some of the next one's work is done, and it waits for that so long. */
 	ADVANCE_MS = 100,
+	LATE_MS = 200,
 	/* How soon code that is being listed is looked for again. */
 	CODE_MS = 10,
 };
@@ -74,11 +75,23 @@ static int refresh_if_due(struct interact *interact, struct error *error)
 	int result = 0;
 	if (now_ns < interact->advance_ns)
 		return 0;
-	interact->has_more = false;
-	if (now_ns >= interact->refresh_ns)
+	const bool is_due = now_ns >= interact->refresh_ns;
+	const bool is_late = now_ns >= interact->refresh_ns + LATE_MS * NS_PER_MS;
+	/*
+	 * A refresh does in one go what is left, while keys wait: first what can be done by parts, what came last included. Keys are
+	 * read between any two of them.
+	 */
+	if (is_due && (is_late || interact->is_ahead)) {
+		interact->has_more = interact->is_ahead = interact->was_due = false;
 		result = refresh(interact, error);
-	else
-		interact->has_more = ui_advance(interact->ui);
+	} else {
+		if (!interact->has_more)
+			ui_tick(interact->ui);
+		const bool more = ui_advance(interact->ui);
+		interact->is_ahead = is_due && interact->was_due && !more;
+		interact->was_due = is_due;
+		interact->has_more = more || is_due;
+	}
 	now_ns = clock_now_ns();
 	interact->advance_ns = now_ns + (interact->has_more ? 0 : ADVANCE_MS * NS_PER_MS);
 	if (interact->refresh_ns < interact->advance_ns)

@@ -36,6 +36,8 @@ struct interact {
 	uint64_t refresh_ns;   /* when the next is due */
 	uint64_t advance_ns;   /* when it, or some of its work, is */
 	bool has_more;	       /* of that work, to be done as soon as no key waits */
+	bool was_due;	       /* a refresh, when some of its work was done last */
+	bool is_ahead;	       /* all of that work has been done */
 	bool interrupted;      /* by the terminal's ^C, and with us all that it runs */
 	int session_result;    /* -errno: it cannot go on; its cause is in the caller's error */
 	const char *wanted;    /* what the picker is filtered by at first; NULL */

@@ -14,7 +14,7 @@
 
 /* In one refresh; a listing of 10,000 takes some 20 ms. More than the most of all are not listed. */
 enum { THREADS_A_STEP = 2048, THREADS_MOST = 100000, PROCESSES_MOST = 16384 };
-/* A listing comes again when it has been left alone for so many times what it took. */
+/* A listing comes again when it has been left alone for so many times what it took of a CPU. */
 enum { PAUSE_TIMES = 50 };
 
 static void close_dir(struct threads *threads)
@@ -150,12 +150,12 @@ static int list_given(struct threads *threads, const struct options *options)
 
 static int go_on(struct threads *threads, const struct session *session)
 {
-	const uint64_t begin_ns = clock_now_ns();
+	const uint64_t begin_cpu_ns = clock_cpu_ns();
 	struct budget budget = budget_of(THREADS_A_STEP);
 	int result = threads->begun ? 0 : begin(threads, session);
 	if (!result)
 		result = step(threads, session, &budget);
-	threads->cost_ns += clock_now_ns() - begin_ns;
+	threads->cost_ns += clock_cpu_ns() - begin_cpu_ns;
 	if (!result && is_done(threads))
 		take_over(threads);
 	return result;

@@ -11,6 +11,19 @@ const char *rows_key(char key[ROWS_KEY_BYTES], const char *name, size_t number)
 	return key;
 }
 
+const char *rows_of_source(const struct rows_source *source, const char *name, size_t number)
+{
+	char key[ROWS_KEY_BYTES + sizeof(source->prefix)];
+	snprintf(key, sizeof(key), "%s%s.%zu", source->prefix, name, number);
+	return history_info(source->history, key);
+}
+
+bool rows_shift(const struct rows_source *source, uint64_t *ns)
+{
+	*ns += source->shift_ns;
+	return *ns <= UINT64_C(1) << ROWS_TIME_BITS;
+}
+
 int rows_end(struct rows_writer *rows)
 {
 	char key[ROWS_KEY_BYTES];

@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #include <ctop/base/text.h>
+#include <ctop/history/history.h>
+#include <ctop/history/timeline.h>
 #include <ctop/metadata/metadata.h>
 #include <ctop/wait_kind.h>
 
@@ -23,6 +25,20 @@ struct rows_writer {
 };
 /* Hands the row over, if anything is in it, and clears it. 0 or -errno. */
 int rows_end(struct rows_writer *rows);
+
+/* Whose facts are read, and into what. */
+struct rows_source {
+	const struct history *history;
+	struct timeline *timeline;
+	uint32_t run;	   /* 0, or which of several that were merged */
+	char prefix[24];   /* of keys: "source.2.", of several recordings; else "" */
+	uint64_t shift_ns; /* of all times, modulo 2^64 */
+};
+/* NULL: there is none. Borrowed. */
+const char *rows_of_source(const struct rows_source *source, const char *name, size_t number);
+/* A moment, moved. False also where it is too late to be one. */
+enum { ROWS_TIME_BITS = 62 };
+bool rows_shift(const struct rows_source *source, uint64_t *ns);
 
 /* Digits, no more than that, and the blank behind them. False: it is none; *at stays. */
 bool take_number(const char **at, uint64_t most, uint64_t *number);

@@ -9,8 +9,6 @@
 #include <ctop/base/text.h>
 #include <ctop/metadata/timeline_facts.h>
 
-#include "rows.h"
-
 /* Of threads in a string of the recording; a path stands before them. */
 enum { ROW_BYTES = 4000, ROWS_MOST = 2048 };
 #define NAME TIMELINE_FACTS_KEY "cgroups"
@@ -20,11 +18,12 @@ enum { ROW_BYTES = 4000, ROWS_MOST = 2048 };
 struct writing {
 	const struct timeline *timeline;
 	struct rows_writer rows;
+	size_t most;
 };
 
 static bool is_full(const struct writing *writing)
 {
-	return writing->rows.bytes > TIMELINE_CGROUP_FACTS_BYTES || writing->rows.nr >= ROWS_MOST;
+	return writing->rows.bytes > writing->most || writing->rows.nr >= ROWS_MOST;
 }
 
 /* From a thread on, those that are in it; returns the next one. */
@@ -59,9 +58,12 @@ static int add_cgroup(struct writing *writing, uint32_t cgroup)
 	return result;
 }
 
-int timeline_cgroup_facts_add(const struct timeline *timeline, const struct metadata_sink *sink)
+int timeline_cgroup_facts_add(const struct timeline *timeline, unsigned nr_sources,
+			      const struct metadata_sink *sink)
 {
-	struct writing writing = {.timeline = timeline, .rows = {.name = NAME, .sink = sink}};
+	struct writing writing = {.timeline = timeline,
+				  .rows = {.name = NAME, .sink = sink},
+				  .most = TIMELINE_CGROUP_FACTS_BYTES / nr_sources};
 	int result = 0;
 	for (uint32_t cgroup = 1; !result && timeline_cgroup(timeline, cgroup)[0]; cgroup++)
 		result = add_cgroup(&writing, cgroup);
@@ -71,8 +73,9 @@ int timeline_cgroup_facts_add(const struct timeline *timeline, const struct meta
 
 /* ---- read ---- */
 
-static void read_row(struct timeline *timeline, const char *at)
+static void read_row(const struct rows_source *source, const char *at)
 {
+	struct timeline *timeline = source->timeline;
 	struct text path = {0};
 	const size_t bytes = strcspn(at, "\n");
 	int32_t pid, tid;
@@ -80,7 +83,7 @@ static void read_row(struct timeline *timeline, const char *at)
 	text_add_bytes(&path, at, bytes);
 	at += bytes + (at[bytes] == '\n');
 	while (!path.failed && bytes && take_id(&at, &pid) && take_id(&at, &tid) &&
-	       take_number(&at, UINT64_MAX, &began_ns)) {
+	       take_number(&at, UINT64_MAX, &began_ns) && rows_shift(source, &began_ns)) {
 		const size_t row = timeline_find_thread(timeline, pid, tid, began_ns);
 		if (row != SIZE_MAX && timeline_thread(timeline, row)->began_ns == began_ns)
 			timeline_set_cgroup(timeline, row, text_string(&path));
@@ -88,13 +91,9 @@ static void read_row(struct timeline *timeline, const char *at)
 	text_release(&path);
 }
 
-void timeline_cgroup_facts_read(struct history *history)
+void timeline_cgroup_facts_read(const struct rows_source *source)
 {
-	char key[ROWS_KEY_BYTES];
-	for (size_t i = 0; i < ROWS_MOST; i++) {
-		const char *at = history_info(history, rows_key(key, NAME, i));
-		if (!at)
-			return;
-		read_row(history_timeline(history), at);
-	}
+	const char *at;
+	for (size_t i = 0; i < ROWS_MOST && (at = rows_of_source(source, NAME, i)); i++)
+		read_row(source, at);
 }

@@ -7,10 +7,13 @@
 #include <ctop/history/timeline.h>
 #include <ctop/metadata/metadata.h>
 
-/* So much all of it takes, and one string more at most; of threads behind that it is not told. 0 or -errno. */
+#include "rows.h"
+
+/* So much that of all sources together takes, and one string more of each at most; of threads behind that it is not told. 0 or -errno. */
 enum { TIMELINE_CGROUP_FACTS_BYTES = 1 << 17 };
-int timeline_cgroup_facts_add(const struct timeline *timeline, const struct metadata_sink *sink);
-/* Into the history's own timeline, whose threads are there already; of others it is left out. */
-void timeline_cgroup_facts_read(struct history *history);
+int timeline_cgroup_facts_add(const struct timeline *timeline, unsigned nr_sources,
+			      const struct metadata_sink *sink);
+/* Into a timeline whose threads are there already; of others it is left out. */
+void timeline_cgroup_facts_read(const struct rows_source *source);
 
 #endif

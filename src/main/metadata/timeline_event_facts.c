@@ -9,8 +9,6 @@
 #include <ctop/base/text.h>
 #include <ctop/metadata/timeline_facts.h>
 
-#include "rows.h"
-
 enum { ROW_BYTES = 4000, ROWS_MOST = 256 };
 enum { LONGEST_SHIFT = 62 };
 #define NAME TIMELINE_FACTS_KEY "events"
@@ -20,12 +18,13 @@ enum { LONGEST_SHIFT = 62 };
 struct writing {
 	const struct timeline *timeline;
 	struct rows_writer rows;
+	size_t most;
 	int result;
 };
 
 static bool is_full(const struct writing *writing)
 {
-	return writing->rows.bytes > TIMELINE_EVENT_FACTS_BYTES;
+	return writing->rows.bytes > writing->most;
 }
 
 static void add_head(const struct timeline *timeline, const struct timeline_thread *thread,
@@ -70,9 +69,11 @@ static void add_thread(struct writing *writing, size_t thread)
 }
 
 /* What a thread of samples alone did nobody saw. */
-static int encode(const struct timeline *timeline, const struct metadata_sink *sink, bool *is_whole)
+static int encode(const struct timeline *timeline, size_t most, const struct metadata_sink *sink,
+		  bool *is_whole)
 {
-	struct writing writing = {.timeline = timeline, .rows = {.name = NAME, .sink = sink}};
+	struct writing writing = {
+		.timeline = timeline, .rows = {.name = NAME, .sink = sink}, .most = most};
 	for (size_t i = 0; i < timeline_nr_threads(timeline); i++) {
 		const struct timeline_thread *thread = timeline_thread(timeline, i);
 		const bool says_something = !thread->lacks_events || thread->is_created ||
@@ -89,17 +90,19 @@ static int encode(const struct timeline *timeline, const struct metadata_sink *s
 	return writing.result;
 }
 
-int timeline_event_facts_add(struct timeline *timeline, const struct metadata_sink *sink)
+int timeline_event_facts_add(struct timeline *timeline, unsigned nr_sources,
+			     const struct metadata_sink *sink)
 {
+	const size_t most = TIMELINE_EVENT_FACTS_BYTES / nr_sources;
 	bool is_whole;
-	int result = encode(timeline, NULL, &is_whole);
+	int result = encode(timeline, most, NULL, &is_whole);
 	/* Of very many threads the heads alone are too much: what the last of these did is not told. */
 	while (!result && !is_whole &&
 	       timeline_events_ns(timeline) < UINT64_C(1) << LONGEST_SHIFT) {
 		timeline_coarsen_events(timeline);
-		result = encode(timeline, NULL, &is_whole);
+		result = encode(timeline, most, NULL, &is_whole);
 	}
-	return result ? result : encode(timeline, sink, &is_whole);
+	return result ? result : encode(timeline, most, sink, &is_whole);
 }
 
 /* ---- read ---- */
@@ -146,11 +149,13 @@ static void read_marks(struct timeline *timeline, size_t row, const char *at)
 	}
 }
 
-static void read_line(struct timeline *timeline, const char *at)
+static void read_line(const struct rows_source *source, const char *at)
 {
+	struct timeline *timeline = source->timeline;
 	struct timeline_thread life = {0};
 	uint64_t shift;
-	if (!take_head(&at, &life, &shift))
+	if (!take_head(&at, &life, &shift) || !rows_shift(source, &life.began_ns) ||
+	    (life.started_ns && !rows_shift(source, &life.started_ns)))
 		return;
 	const size_t row = timeline_find_thread(timeline, life.pid, life.tid, life.began_ns);
 	const struct timeline_thread *thread =
@@ -165,15 +170,10 @@ static void read_line(struct timeline *timeline, const char *at)
 	read_marks(timeline, row, at);
 }
 
-void timeline_event_facts_read(struct history *history)
+void timeline_event_facts_read(const struct rows_source *source)
 {
-	struct timeline *timeline = history_timeline(history);
-	char key[ROWS_KEY_BYTES];
-	for (size_t i = 0; i < ROWS_MOST; i++) {
-		const char *at = history_info(history, rows_key(key, NAME, i));
-		if (!at)
-			return;
+	const char *at;
+	for (size_t i = 0; i < ROWS_MOST && (at = rows_of_source(source, NAME, i)); i++)
 		for (; *at; at += strcspn(at, "\n"), at += *at == '\n')
-			read_line(timeline, at);
-	}
+			read_line(source, at);
 }

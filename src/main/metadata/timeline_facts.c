@@ -10,12 +10,13 @@
 #include <ctop/base/text.h>
 
 #include "rows.h"
+#include "timeline_call_facts.h"
 #include "timeline_cgroup_facts.h"
 #include "timeline_event_facts.h"
 #include "timeline_wait_facts.h"
 
 /* A row of the recording; a thread may have several, and they share its table with other facts. */
-enum { ROW_BYTES = 4000, ROWS_MOST = 2048, KEY_BYTES = 32, NAME_BYTES = 16 };
+enum { ROW_BYTES = 4000, ROWS_MOST = 2048, KEY_BYTES = 48, NAME_BYTES = 16 };
 /* Shares are digits of base 64, a tile has three of them, and its kind of wait. */
 enum { DIGIT_ZERO = '0', DIGITS = 64, DIGIT_MOST = DIGITS - 1, SHARE_MOST = 255 };
 /* Of a tile, as they are written. */
@@ -23,7 +24,10 @@ enum { SHIFT_LEAST = 20, SHIFT_MOST = 62 };
 /* Tiles of several states: more than all bytes have room for is damage, and would take long. */
 enum { PARTS_MOST = TIMELINE_FACTS_BYTES * 4 };
 
-#define MISSING_KEY	TIMELINE_FACTS_KEY "missing"
+#define NAME	    "timeline"
+#define MISSING_KEY TIMELINE_FACTS_KEY "missing"
+/* A merged recording that claims more has their first ones alone. */
+enum { SOURCES_MOST = 4096 };
 #define LONGEST_TILE_NS (UINT64_C(1) << 40)
 
 /* In the order of the format. */
@@ -97,25 +101,28 @@ static size_t add_tiles(const struct timeline *timeline, size_t thread, size_t t
 }
 
 /* A thread that was known by samples alone is told by those again. */
-static int encode(const struct timeline *timeline, const struct metadata_sink *sink, size_t *bytes,
-		  size_t *nr_rows, size_t *nr_missing)
+static int encode(const struct timeline *timeline, unsigned nr_sources,
+		  const struct metadata_sink *sink, size_t *nr_missing)
 {
+	const size_t bytes_most = TIMELINE_FACTS_BYTES / nr_sources;
+	const size_t rows_most = ROWS_MOST / nr_sources;
+	size_t bytes = 0, nr_rows = 0;
 	const uint64_t tile_ns = timeline_tile_ns(timeline);
 	struct text row = {0};
 	char key[KEY_BYTES];
 	int result = 0;
-	*bytes = *nr_rows = *nr_missing = 0;
+	*nr_missing = 0;
 	for (size_t i = 0; !result && i < timeline_nr_threads(timeline); i++) {
 		const struct timeline_thread *thread = timeline_thread(timeline, i);
 		size_t tile = 0;
 		while (!result && thread->has_stretches && tile < timeline_nr_tiles(timeline, i) &&
-		       *bytes <= TIMELINE_FACTS_BYTES && *nr_rows < ROWS_MOST) {
+		       bytes <= bytes_most && nr_rows < rows_most) {
 			text_clear(&row);
 			add_head(&row, thread, timeline_tiles_from_ns(timeline, i) + tile * tile_ns,
 				 shift_of(tile_ns));
 			tile = add_tiles(timeline, i, tile, &row);
-			*bytes += row.size;
-			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", (*nr_rows)++);
+			bytes += row.size;
+			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", nr_rows++);
 			if (row.failed)
 				result = -ENOMEM;
 			else if (sink)
@@ -127,24 +134,27 @@ static int encode(const struct timeline *timeline, const struct metadata_sink *s
 	return result;
 }
 
-int timeline_facts_add(struct timeline *timeline, const struct metadata_sink *sink)
+int timeline_facts_add(struct timeline *timeline, unsigned nr_sources,
+		       const struct metadata_sink *sink)
 {
 	char number[KEY_BYTES];
-	size_t bytes, nr_rows, nr_missing;
-	int result = encode(timeline, NULL, &bytes, &nr_rows, &nr_missing);
+	size_t nr_missing;
+	int result = encode(timeline, nr_sources, NULL, &nr_missing);
 	/* Of very many threads the heads alone are too much: the last of these are left out. */
 	while (!result && nr_missing && timeline_tile_ns(timeline) < LONGEST_TILE_NS) {
 		timeline_coarsen(timeline);
-		result = encode(timeline, NULL, &bytes, &nr_rows, &nr_missing);
+		result = encode(timeline, nr_sources, NULL, &nr_missing);
 	}
 	if (!result)
-		result = encode(timeline, sink, &bytes, &nr_rows, &nr_missing);
+		result = encode(timeline, nr_sources, sink, &nr_missing);
 	if (!result)
 		result = timeline_wait_facts_add(timeline, sink);
 	if (!result)
-		result = timeline_event_facts_add(timeline, sink);
+		result = timeline_event_facts_add(timeline, nr_sources, sink);
 	if (!result)
-		result = timeline_cgroup_facts_add(timeline, sink);
+		result = timeline_call_facts_add(timeline, nr_sources, sink);
+	if (!result)
+		result = timeline_cgroup_facts_add(timeline, nr_sources, sink);
 	nr_missing += timeline_nr_forgotten(timeline);
 	snprintf(number, sizeof(number), "%zu", nr_missing);
 	return result || !nr_missing ? result : sink->add(sink->context, MISSING_KEY, number);
@@ -157,6 +167,7 @@ struct head {
 	uint64_t began_ns, until_ns, has_ended, shift, first;
 	uint64_t ns[NR_THREAD_STATES], wait_ns[NR_WAIT_KINDS];
 	char name[NAME_BYTES];
+	uint64_t shift_ns; /* of its source */
 };
 
 /* Times of tiles are at most 2^62, so that nothing added to them overflows. */
@@ -213,8 +224,8 @@ static int add_part(struct timeline *timeline, const struct head *head, enum thr
 		.pid = head->pid,
 		.tid = head->tid,
 		.name = head->name,
-		.from_ns = from_ns,
-		.to_ns = to_ns,
+		.from_ns = from_ns + head->shift_ns,
+		.to_ns = to_ns + head->shift_ns,
 		.state = state,
 		.wait = state == THREAD_WAITS ? wait : WAIT_UNSEEN,
 	};
@@ -280,8 +291,8 @@ static int end_thread(struct timeline *timeline, const struct head *head)
 	const struct thread_stretch stretch = {
 		.pid = head->pid,
 		.tid = head->tid,
-		.from_ns = head->until_ns,
-		.to_ns = head->until_ns,
+		.from_ns = head->until_ns + head->shift_ns,
+		.to_ns = head->until_ns + head->shift_ns,
 		.state = THREAD_UNKNOWN,
 		.ends = head->has_ended != 0,
 	};
@@ -289,21 +300,32 @@ static int end_thread(struct timeline *timeline, const struct head *head)
 	return timeline_add(timeline, &stretch);
 }
 
-int timeline_facts_read(struct history *history)
+static bool can_be_moved(const struct rows_source *source, const struct head *head)
 {
-	struct timeline *timeline = history_timeline(history);
+	uint64_t began_ns = head->began_ns, until_ns = head->until_ns;
+	return rows_shift(source, &began_ns) && rows_shift(source, &until_ns) &&
+	       began_ns <= until_ns;
+}
+
+static uint64_t number_of(const struct history *history, const char *key)
+{
+	const char *text = history_info(history, key);
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static int read_threads(const struct rows_source *source, size_t *parts)
+{
+	struct timeline *timeline = source->timeline;
 	struct head head, last = {0};
 	char key[KEY_BYTES];
 	uint64_t number = 0;
-	size_t parts = PARTS_MOST;
 	int result = 0;
-	for (size_t i = 0; timeline && !result && i < ROWS_MOST; i++) {
-		snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", i);
-		const char *at = history_info(history, key);
+	for (size_t i = 0; !result && i < ROWS_MOST; i++) {
+		const char *at = rows_of_source(source, NAME, i);
 		if (!at)
 			break;
-		head = (struct head){0};
-		if (!take_head(&at, &head))
+		head = (struct head){.shift_ns = source->shift_ns};
+		if (!take_head(&at, &head) || !can_be_moved(source, &head))
 			continue;
 		const bool is_next = !last.until_ns || head.pid != last.pid ||
 				     head.tid != last.tid || head.began_ns != last.began_ns ||
@@ -317,21 +339,56 @@ int timeline_facts_read(struct history *history)
 			timeline_coarsen(timeline);
 		if (!result && is_next)
 			result = timeline_begin_recorded(timeline, head.pid, head.tid, head.name,
-							 head.began_ns);
+							 head.began_ns + head.shift_ns);
 		number = head.first;
 		if (!result)
-			result = read_tiles(timeline, &head, at, &number, &parts);
+			result = read_tiles(timeline, &head, at, &number, parts);
 		last = head;
 	}
-	const char *missing = timeline ? history_info(history, MISSING_KEY) : NULL;
-	if (missing)
-		timeline_miss_threads(timeline, strtoull(missing, NULL, 10));
-	if (!result && last.until_ns)
-		result = end_thread(timeline, &last);
-	if (timeline) {
-		timeline_wait_facts_read(history);
-		timeline_event_facts_read(history);
-		timeline_cgroup_facts_read(history);
+	snprintf(key, sizeof(key), "%s" MISSING_KEY, source->prefix);
+	timeline_miss_threads(timeline, number_of(source->history, key));
+	return result || !last.until_ns ? result : end_thread(timeline, &last);
+}
+
+/* Threads are those of that one from now on. */
+static struct rows_source source_of(const struct history *history, uint32_t run)
+{
+	struct rows_source source = {
+		.history = history, .timeline = history_timeline(history), .run = run};
+	char key[KEY_BYTES];
+	timeline_set_run(source.timeline, run);
+	if (!run)
+		return source;
+	snprintf(source.prefix, sizeof(source.prefix), "source.%" PRIu32 ".", run);
+	snprintf(key, sizeof(key), "%sshift_ns", source.prefix);
+	source.shift_ns = number_of(history, key);
+	return source;
+}
+
+int timeline_facts_read(struct history *history)
+{
+	struct timeline *timeline = history_timeline(history);
+	const uint64_t nr = number_of(history, "sources");
+	const uint32_t first = nr > 0, end = (uint32_t)(nr < SOURCES_MOST ? nr : SOURCES_MOST) + 1;
+	size_t parts = PARTS_MOST;
+	bool has_waits = false;
+	int result = 0;
+	if (!timeline)
+		return 0;
+	for (uint32_t run = first; !result && run < end; run++) {
+		const struct rows_source source = source_of(history, run);
+		result = read_threads(&source, &parts);
+		has_waits |= timeline_wait_facts_are_there(&source);
+	}
+	timeline_end_recorded(timeline);
+	if (has_waits)
+		timeline_forget_waits(timeline);
+	for (uint32_t run = first; !result && run < end; run++) {
+		const struct rows_source source = source_of(history, run);
+		timeline_wait_facts_read(&source);
+		timeline_event_facts_read(&source);
+		timeline_call_facts_read(&source);
+		timeline_cgroup_facts_read(&source);
 	}
 	return result;
 }

@@ -6,8 +6,6 @@
 
 #include <ctop/metadata/timeline_facts.h>
 
-#include "rows.h"
-
 enum { ROW_BYTES = 128 };
 #define NAME TIMELINE_FACTS_KEY "wait"
 
@@ -30,32 +28,33 @@ int timeline_wait_facts_add(const struct timeline *timeline, const struct metada
 	return result;
 }
 
-static bool parse(const struct timeline *timeline, const char *row, struct timeline_moment *wait)
+static bool parse(const struct rows_source *source, const char *row, struct timeline_moment *wait)
 {
 	int32_t tid;
 	uint64_t kind;
 	*wait = (struct timeline_moment){0};
 	if (!take_id(&row, &tid) || !take_number(&row, UINT64_MAX, &wait->time_ns) ||
 	    !take_number(&row, UINT64_MAX, &wait->to_ns) ||
-	    !take_number(&row, NR_WAIT_KINDS - 1, &kind) || wait->time_ns >= wait->to_ns)
+	    !take_number(&row, NR_WAIT_KINDS - 1, &kind) || !rows_shift(source, &wait->time_ns) ||
+	    !rows_shift(source, &wait->to_ns) || wait->time_ns >= wait->to_ns)
 		return false;
 	wait->wait = wait_order[kind];
 	wait->is_woken = take_id(&row, &wait->waker_tid);
-	wait->row = timeline_row_then(timeline, tid, wait->time_ns);
+	wait->row = timeline_row_then(source->timeline, source->run, tid, wait->time_ns);
 	return wait->row != SIZE_MAX &&
-	       wait->to_ns <= timeline_thread(timeline, wait->row)->until_ns;
+	       wait->to_ns <= timeline_thread(source->timeline, wait->row)->until_ns;
 }
 
-void timeline_wait_facts_read(struct history *history)
+bool timeline_wait_facts_are_there(const struct rows_source *source)
 {
-	struct timeline *timeline = history_timeline(history);
+	return rows_of_source(source, NAME, 0) != NULL;
+}
+
+void timeline_wait_facts_read(const struct rows_source *source)
+{
 	struct timeline_moment wait;
-	char key[ROWS_KEY_BYTES];
-	const char *row = history_info(history, rows_key(key, NAME, 0));
-	if (row)
-		timeline_forget_waits(timeline);
-	for (size_t i = 0; row && i < TIMELINE_WAITS;
-	     row = history_info(history, rows_key(key, NAME, ++i)))
-		if (parse(timeline, row, &wait))
-			timeline_put_wait(timeline, &wait);
+	const char *row;
+	for (size_t i = 0; i < TIMELINE_WAITS && (row = rows_of_source(source, NAME, i)); i++)
+		if (parse(source, row, &wait))
+			timeline_put_wait(source->timeline, &wait);
 }

@@ -7,9 +7,12 @@
 #include <ctop/history/timeline.h>
 #include <ctop/metadata/metadata.h>
 
+#include "rows.h"
+
 /* 0 or -errno. */
 int timeline_wait_facts_add(const struct timeline *timeline, const struct metadata_sink *sink);
-/* Into the history's own timeline, whose threads are there already; of others they are left out. */
-void timeline_wait_facts_read(struct history *history);
+/* Into a timeline whose threads are there already, and whose own waits were forgotten; of others they are left out. */
+void timeline_wait_facts_read(const struct rows_source *source);
+bool timeline_wait_facts_are_there(const struct rows_source *source);
 
 #endif

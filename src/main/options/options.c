@@ -152,6 +152,9 @@ static int apply(struct parse *parse, const struct option_row *row, const char *
 	case OPTION_NO_INLINE:
 		options->no_inline = true;
 		break;
+	case OPTION_SYSCALLS:
+		options->system_calls = true;
+		return 0;
 	case OPTION_STRICT:
 		options->strict = true;
 		return 0;

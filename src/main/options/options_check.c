@@ -149,6 +149,21 @@ static int check_time(struct parse *parse)
 	return 0;
 }
 
+/* Of whole CPUs nobody follows threads. */
+static int check_system_calls(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	if (!options->system_calls)
+		return 0;
+	if (options->system_wide || options->cgroup || options->cpus.nr) {
+		error_usage(parse->error, "where whole CPUs are sampled, no thread's system calls "
+					  "are followed");
+		return error_remedy(parse->error,
+				    "name processes, as with -p PID, or leave out --syscalls");
+	}
+	return 0;
+}
+
 /* Each call counts: what is asked of all events, and the guard, are not for these. */
 static int add_probe(struct parse *parse, const char *kind, const struct trigger *trigger)
 {
@@ -338,6 +353,8 @@ static int finish_sampling(struct parse *parse)
 		code = check_time(parse);
 	if (!code)
 		code = check_last(parse);
+	if (!code)
+		code = check_system_calls(parse);
 	if (code)
 		return code;
 	if (options->count && options->frequency_hz) {

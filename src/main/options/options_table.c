@@ -123,6 +123,16 @@ const struct option_row option_rows[] = {
 	{OPTION_MAX_OVERHEAD, GROUP_SAMPLING, TARGETED, 0, "max-overhead", "PERCENT",
 	 COMPLETE_NOTHING, NULL, "slow the target by at most this (default 10)",
 	 "0 turns the guard off."},
+	{OPTION_SYSCALLS, GROUP_SAMPLING, SAMPLERS, 0, "syscalls", NULL, COMPLETE_NOTHING, NULL,
+	 "each system call, at twice a short one's cost",
+	 "When each began and how long it took, of the target's threads: in view 9 and in "
+	 "\\fBexport chrome\\fR. Two records of a call make one that does nothing take twice "
+	 "as long or more. From 100,000 a second on they are not recorded any more, which is "
+	 "said. Where there are too many for the timeline's memory, or a recording's 256 KiB, the "
+	 "shortest are left out one by one, and counted. A flight recorder keeps those of its "
+	 "stretch in a quarter of \\fB\\-\\-last\\-size\\fR; where there was no room for all of "
+	 "a slice, it says of how much. It takes who may trace whole CPUs: root, or CAP_PERFMON "
+	 "with a tracefs to read."},
 	{OPTION_BUDGET, GROUP_SAMPLING, SAMPLERS | SERVE, 0, "budget", "PERCENT%", COMPLETE_NOTHING,
 	 NULL, "take no more of all CPUs' time, as in 1%",
 	 "Of all CPUs that are online, as long as it samples. What ctop's processes take is "
@@ -168,7 +178,9 @@ const struct option_row option_rows[] = {
 	 "written. A slice has no code of functions inside."},
 	{OPTION_LAST_SIZE, GROUP_SAMPLING, RECORD, 0, "last-size", "SIZE", COMPLETE_NOTHING, NULL,
 	 "memory for it (default 64M)",
-	 "About: where samples come faster, less than TIME is kept, and a slice says so."},
+	 "About: where samples come faster, less than TIME is kept, and a slice says so. A quarter "
+	 "of it is for what threads did, which the timeline shows as unknown where there was no "
+	 "room."},
 	{OPTION_POST, GROUP_SAMPLING, RECORD, 0, "post", "TIME", COMPLETE_NOTHING, NULL,
 	 "with --last: a slice goes on so long (default 0)", NULL},
 	{OPTION_KEEP, GROUP_SAMPLING, RECORD, 0, "keep", "N", COMPLETE_NOTHING, NULL,

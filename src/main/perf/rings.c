@@ -16,6 +16,8 @@
  */
 enum { DEFAULT_PAGES = 2048, WHOLE_CPU_PAGES = 8192, LEAST_PAGES = 8 };
 #define WHOLE_CPUS_BYTES (UINT64_C(128) << 20)
+/* The kernel tells of each quarter of a ring. */
+enum { WATERMARKS = 4 };
 /* A sample beside its dump: header, registers, the kernel's callchain. */
 enum { SAMPLE_HEAD_BYTES = 512 };
 
@@ -59,8 +61,8 @@ static int try_size(struct sampler *sampler)
 	int result = 0;
 	for (size_t i = 0; !result && i < sampler->nr_rings; i++) {
 		struct sampler_ring *ring = &sampler->rings[i];
-		ring->fd = perf_open_ring_owner(ring->cpu,
-						(uint32_t)(ring_bytes(sampler->ring_pages) / 4));
+		ring->fd = perf_open_ring_owner(
+			ring->cpu, (uint32_t)(ring_bytes(sampler->ring_pages) / WATERMARKS));
 		if (ring->fd < 0) {
 			result = ring->fd;
 			break;
@@ -277,6 +279,18 @@ static uint32_t auto_dump_bytes(const struct sampler *sampler)
 		if (sizes[i] + SAMPLE_HEAD_BYTES <= room)
 			return sizes[i];
 	return 8192;
+}
+
+uint32_t sampler_rest_ms(const struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->options.nr_events; i++) {
+		const struct event *asked = &sampler->options.events[i];
+		if (!asked->clock && !counts_on_cpu(asked))
+			return 0;
+	}
+	const double ms = 1e3 * (double)rings_hold(sampler, sampler->dump_bytes) / WATERMARKS /
+			  asked_rate_hz(sampler);
+	return ms < 1000 ? (uint32_t)ms : 1000;
 }
 
 int rings_choose_dump_bytes(struct sampler *sampler, struct error *error)

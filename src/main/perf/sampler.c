@@ -199,6 +199,8 @@ void sampler_free(struct sampler *sampler)
 	side_rings_close(&sampler->wakings.traced.rings);
 	side_rings_close(&sampler->wakings.copies.rings);
 	side_rings_close(&sampler->switch_outs.traced.rings);
+	side_rings_close(&sampler->calls.enter.rings);
+	side_rings_close(&sampler->calls.exit.rings);
 	rings_close(sampler);
 	family_release(&sampler->family);
 	free(sampler->fds.items);

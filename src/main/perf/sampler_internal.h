@@ -95,6 +95,13 @@ struct switch_outs {
 	uint64_t period;
 };
 
+/* system_calls.c */
+struct system_calls {
+	struct traced enter, exit;
+	uint32_t enter_offset,
+		exit_offset; /* of the call's number, in what the tracepoints write */
+};
+
 /* What main itself reads: sideband.c. */
 struct sideband {
 	struct side_rings rings; /* none: not to be had */
@@ -160,6 +167,7 @@ struct sampler {
 	struct side_rings switches; /* switches.c; none: not to be had */
 	struct wakings wakings;
 	struct switch_outs switch_outs;
+	struct system_calls calls;
 };
 
 /* What was asked of one event: every so many, or 0: a rate. */
@@ -320,6 +328,13 @@ extern const struct record_format wakings_format, waking_copies_format;
 /* A record of its rings. False: it is no sample. */
 bool switch_outs_parse(const struct perf_event_header *header, struct record *record);
 extern const struct record_format switch_outs_format;
+
+/* ---- system_calls.c ---- */
+
+/* A record of its rings. False: it is none of a call, nor of what was lost. */
+bool system_calls_parse(const struct sampler *sampler, const struct perf_event_header *header,
+			const struct record_format *format, struct record *record);
+extern const struct record_format calls_enter_format, calls_exit_format;
 
 /* ---- traced.c ---- */
 

@@ -85,7 +85,8 @@ size_t sampler_nr_switches(const struct sampler *sampler)
 size_t sampler_nr_switch_fds(const struct sampler *sampler)
 {
 	return sampler->switches.nr + sampler->wakings.traced.rings.nr +
-	       sampler->wakings.copies.rings.nr + sampler->switch_outs.traced.rings.nr;
+	       sampler->wakings.copies.rings.nr + sampler->switch_outs.traced.rings.nr +
+	       sampler->calls.enter.rings.nr + sampler->calls.exit.rings.nr;
 }
 
 /* Of all rings, one kind behind the other: the one of that number, and what is in it. */
@@ -100,6 +101,8 @@ static struct side_ring *find_ring(const struct sampler *sampler, size_t i,
 		{&sampler->wakings.traced.rings, &wakings_format},
 		{&sampler->wakings.copies.rings, &waking_copies_format},
 		{&sampler->switch_outs.traced.rings, &switch_outs_format},
+		{&sampler->calls.enter.rings, &calls_enter_format},
+		{&sampler->calls.exit.rings, &calls_exit_format},
 	};
 	size_t at = 0;
 	while (i >= all[at].rings->nr)
@@ -193,6 +196,8 @@ static bool parse(const struct sampler *sampler, const struct perf_event_header 
 		return wakings_parse(sampler, header, of, record);
 	if (of == &switch_outs_format)
 		return switch_outs_parse(header, record);
+	if (of == &calls_enter_format || of == &calls_exit_format)
+		return system_calls_parse(sampler, header, of, record);
 	return record_parse(header, header->size, of, record) == 0;
 }
 

@@ -60,9 +60,12 @@ int selection_detail(struct selection *selection, struct function_id function,
 	result = selection_tasks_where(selection, SELECTION_THREADS, -1, is_containing, containing,
 				       &detail->threads);
 	add_quality(selection, containing, detail);
+	/* Most functions are on few stacks. */
+	if (!result)
+		result = selection_lines(selection, function, containing, &detail->lines,
+					 &detail->call_sites);
 	free(containing);
-	return result ? result
-		      : selection_lines(selection, function, &detail->lines, &detail->call_sites);
+	return result;
 }
 
 void selection_detail_release(struct selection_detail *detail)

@@ -206,6 +206,10 @@ uint32_t selection_add_path(struct selection *selection, uint32_t parent, uint32
 uint32_t selection_find_path(const struct selection *selection, uint32_t parent, uint32_t key);
 /* By path: does it, as shown, contain the function? To be freed. NULL: out of memory. */
 bool *selection_find_containing(const struct selection *selection, uint32_t key);
+/* As struct selection_detail has them; containing: by path, whether the function is there. 0 or -ENOMEM. */
+int selection_lines(const struct selection *selection, struct function_id function,
+		    const bool *containing, struct selection_lines *lines,
+		    struct selection_lines *callers);
 /* All paths but the root are forgotten, and what was known by them; stacks have to be placed again. */
 void selection_clear_paths(struct selection *selection);
 /* Paths have other rows than before. */

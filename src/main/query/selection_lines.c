@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where in the source functions are hot. Stacks share nodes: what each weighs is carried to its callers once, so that this takes as long as
- * there are stacks and nodes, however deep these are.
+ * Where in the source functions are hot. Stacks share nodes: each node is looked at once, so that this takes as long as there are stacks
+ * and nodes, however deep these are.
  */
 #include <ctop/query/selection.h>
 
@@ -14,35 +14,6 @@
 #include <ctop/base/vec.h>
 
 #include "selection_internal.h"
-
-static bool counts(const struct selection *selection, size_t stack, const bool *containing)
-{
-	const struct stack_state *state = &selection->stacks.items[stack];
-	return state->passes && (!containing || containing[state->path]);
-}
-
-/* The samples that are in a node's frame, or were called by it, of all stacks or those on some paths. By node; NULL: out of memory. */
-static struct stack_count *count_nodes(const struct selection *selection, const bool *containing)
-{
-	const struct history *history = selection->history;
-	struct stack_count *by_node = calloc(history->nodes.nr + 1, sizeof(*by_node));
-	if (!by_node)
-		return NULL;
-	for (size_t i = 0; i < selection->stacks.nr; i++) {
-		if (!counts(selection, i, containing))
-			continue;
-		struct stack_count *count = &by_node[history->stacks.items[i].node];
-		count->samples += selection->counts.items[i].samples;
-		count->weight += selection->counts.items[i].weight;
-	}
-	/* Callers come first. */
-	for (size_t i = history->nodes.nr; i-- > 1;) {
-		struct stack_count *caller = &by_node[history->nodes.items[i].parent];
-		caller->samples += by_node[i].samples;
-		caller->weight += by_node[i].weight;
-	}
-	return by_node;
-}
 
 /* ---- lines, each once ---- */
 
@@ -109,14 +80,32 @@ static void sort(struct selection_lines *lines)
 
 /* ---- of one function ---- */
 
+/* A node in whose frame the function is for the first time, seen from the outermost caller, and all samples there and below. */
+struct place {
+	uint32_t node;
+	struct stack_count count;
+};
+
+enum { UNKNOWN, OUTSIDE, FIRST_PLACE };
+enum { FRAME_UNKNOWN, FRAME_WITHOUT, FRAME_WITH };
+
 struct search {
 	struct history *history;
-	const bool *containing; /* by path of a stack: the function is there */
 	uint32_t function;
+	uint8_t *of_frame; /* whether it has the function */
+	uint32_t *of_node; /* UNKNOWN, OUTSIDE, or FIRST_PLACE and a row of places */
+	struct {
+		struct place *items;
+		size_t nr, capacity;
+	} places;
+	struct {
+		uint32_t *items;
+		size_t nr, capacity;
+	} chain; /* of callers that are looked at */
 	struct tally lines, callers;
 };
 
-/* Where in a frame the function is first; the step that calls it, if that is in the frame as well. nr: there is none. */
+/* Where in a frame the function is first. *nr: there is none; 0: out of memory. */
 static size_t find_step(const struct search *search, uint32_t frame,
 			struct history_step steps[HISTORY_STEPS_MAX], size_t *nr)
 {
@@ -127,7 +116,53 @@ static size_t find_step(const struct search *search, uint32_t frame,
 	return at;
 }
 
-/* A frame below a node, in which the function is called for the first time if it is there. 1: it is; 0; -ENOMEM. */
+static int has_function(struct search *search, uint32_t frame, bool *has)
+{
+	struct history_step steps[HISTORY_STEPS_MAX];
+	uint8_t *of_frame = &search->of_frame[frame];
+	size_t nr = 1;
+	if (*of_frame == FRAME_UNKNOWN)
+		*of_frame = find_step(search, frame, steps, &nr) < nr ? FRAME_WITH : FRAME_WITHOUT;
+	*has = *of_frame == FRAME_WITH;
+	return nr ? 0 : -ENOMEM;
+}
+
+/* A node whose caller is known. */
+static int look_at_node(struct search *search, uint32_t node)
+{
+	const struct history_node *is = &search->history->nodes.items[node];
+	uint32_t *of_node = &search->of_node[node];
+	bool has;
+	*of_node = search->of_node[is->parent];
+	if (*of_node != OUTSIDE)
+		return 0;
+	if (has_function(search, is->frame, &has))
+		return -ENOMEM;
+	if (!has)
+		return 0;
+	if (vec_reserve(&search->places, search->places.nr + 1))
+		return -ENOMEM;
+	*of_node = FIRST_PLACE + (uint32_t)search->places.nr;
+	search->places.items[search->places.nr++] = (struct place){.node = node};
+	return 0;
+}
+
+/* From the node up to a caller that is known, and down again. */
+static int look_at_chain(struct search *search, uint32_t node)
+{
+	int result = 0;
+	search->chain.nr = 0;
+	for (; search->of_node[node] == UNKNOWN; node = search->history->nodes.items[node].parent) {
+		if (vec_reserve(&search->chain, search->chain.nr + 1))
+			return -ENOMEM;
+		search->chain.items[search->chain.nr++] = node;
+	}
+	while (!result && search->chain.nr)
+		result = look_at_node(search, search->chain.items[--search->chain.nr]);
+	return result;
+}
+
+/* A frame below a node, in which the function is called for the first time if it is there. */
 static int add_call(struct search *search, uint32_t frame, uint32_t caller,
 		    const struct stack_count *count)
 {
@@ -138,7 +173,7 @@ static int add_call(struct search *search, uint32_t frame, uint32_t caller,
 		return nr ? 0 : -ENOMEM;
 	int result = add_step(&search->lines, search->history, &steps[at], count);
 	if (result || (!at && !caller))
-		return result ? result : 1;
+		return result;
 	struct history_step step = steps[at ? at - 1 : 0];
 	if (!at) {
 		nr = history_steps_of(search->history, search->history->nodes.items[caller].frame,
@@ -147,74 +182,99 @@ static int add_call(struct search *search, uint32_t frame, uint32_t caller,
 			return -ENOMEM;
 		step = steps[nr - 1];
 	}
-	result = add_step(&search->callers, search->history, &step, count);
-	return result ? result : 1;
+	return add_step(&search->callers, search->history, &step, count);
 }
 
-static int add_nodes(struct search *search, const struct stack_count *by_node, bool *inside)
+static int add_stack(struct search *search, const struct counted_stack *stack,
+		     const struct stack_count *count)
 {
-	const struct history *history = search->history;
-	for (size_t i = 1; i < history->nodes.nr; i++) {
-		const struct history_node *node = &history->nodes.items[i];
-		/* Nor has anything below it. */
-		if (!by_node[i].samples)
-			continue;
-		int found = inside[node->parent]
-				    ? 1
-				    : add_call(search, node->frame, node->parent, &by_node[i]);
-		if (found < 0)
-			return found;
-		inside[i] = found;
-	}
+	const int result = look_at_chain(search, stack->node);
+	if (result)
+		return result;
+	const uint32_t of_node = search->of_node[stack->node];
+	bool has = false;
+	if (of_node == OUTSIDE && stack->leaf && has_function(search, stack->leaf, &has))
+		return -ENOMEM;
+	if (of_node == OUTSIDE)
+		return has ? add_call(search, stack->leaf, stack->node, count) : 0;
+	struct place *place = &search->places.items[of_node - FIRST_PLACE];
+	place->count.samples += count->samples;
+	place->count.weight += count->weight;
 	return 0;
 }
 
-static int add_leaves(struct search *search, const struct selection *selection, const bool *inside)
+static int search_stacks(struct search *search, const struct selection *selection,
+			 const bool *containing)
 {
-	int found = 0;
-	for (size_t i = 0; found >= 0 && i < selection->stacks.nr; i++) {
-		const struct counted_stack *stack = &search->history->stacks.items[i];
-		if (counts(selection, i, search->containing) && stack->leaf && !inside[stack->node])
-			found = add_call(search, stack->leaf, stack->node,
-					 &selection->counts.items[i]);
+	int result = 0;
+	for (size_t i = 0; !result && i < selection->stacks.nr; i++) {
+		const struct stack_state *state = &selection->stacks.items[i];
+		const struct stack_count *count = &selection->counts.items[i];
+		if (count->samples && state->passes && containing[state->path])
+			result = add_stack(search, &search->history->stacks.items[i], count);
 	}
-	return found < 0 ? found : 0;
+	for (size_t i = 0; !result && i < search->places.nr; i++) {
+		const struct place *place = &search->places.items[i];
+		const struct history_node *node = &search->history->nodes.items[place->node];
+		result = add_call(search, node->frame, node->parent, &place->count);
+	}
+	return result;
 }
 
-int selection_lines(struct selection *selection, struct function_id function,
-		    struct selection_lines *lines, struct selection_lines *callers)
+int selection_lines(const struct selection *selection, struct function_id function,
+		    const bool *containing, struct selection_lines *lines,
+		    struct selection_lines *callers)
 {
-	struct search search = {.history = selection->history,
+	struct history *history = selection->history;
+	struct search search = {.history = history,
 				.function = function.index,
 				.lines.lines = lines,
 				.callers.lines = callers};
+	int result = -ENOMEM;
 	lines->nr = callers->nr = 0;
-	if (selection->history->sites.nr < 2) /* no line is known of any */
+	if (history->sites.nr < 2) /* no line is known of any */
 		return 0;
-	int result = selection_need_paths(selection);
-	if (result)
-		return result;
-	/* Most functions are on few stacks. */
-	bool *containing = selection_find_containing(selection, key_of_function(function.index));
-	struct stack_count *by_node = containing ? count_nodes(selection, containing) : NULL;
-	bool *inside = calloc(selection->history->nodes.nr + 1, sizeof(*inside));
-	search.containing = containing;
-	result = by_node && inside ? 0 : -ENOMEM;
-	if (!result)
-		result = add_nodes(&search, by_node, inside);
-	if (!result)
-		result = add_leaves(&search, selection, inside);
+	search.of_frame = calloc(history->frames.nr + 1, sizeof(*search.of_frame));
+	search.of_node = calloc(history->nodes.nr + 1, sizeof(*search.of_node));
+	if (search.of_frame && search.of_node) {
+		search.of_node[0] = OUTSIDE; /* nobody's caller */
+		result = search_stacks(&search, selection, containing);
+	}
 	sort(lines);
 	sort(callers);
 	index_release(&search.lines.index);
 	index_release(&search.callers.index);
-	free(by_node);
-	free(inside);
-	free(containing);
+	free(search.places.items);
+	free(search.chain.items);
+	free(search.of_frame);
+	free(search.of_node);
 	return result;
 }
 
 /* ---- of each function ---- */
+
+/* The samples that are in a node's frame, or were called by it. By node; NULL: out of memory. */
+static struct stack_count *count_nodes(const struct selection *selection)
+{
+	const struct history *history = selection->history;
+	struct stack_count *by_node = calloc(history->nodes.nr + 1, sizeof(*by_node));
+	if (!by_node)
+		return NULL;
+	for (size_t i = 0; i < selection->stacks.nr; i++) {
+		if (!selection->stacks.items[i].passes)
+			continue;
+		struct stack_count *count = &by_node[history->stacks.items[i].node];
+		count->samples += selection->counts.items[i].samples;
+		count->weight += selection->counts.items[i].weight;
+	}
+	/* Callers come first. */
+	for (size_t i = history->nodes.nr; i-- > 1;) {
+		struct stack_count *caller = &by_node[history->nodes.items[i].parent];
+		caller->samples += by_node[i].samples;
+		caller->weight += by_node[i].weight;
+	}
+	return by_node;
+}
 
 static int add_frame(struct tally *tally, struct history *history, uint32_t frame,
 		     const struct stack_count *count)
@@ -256,7 +316,7 @@ int selection_hottest_lines(struct selection *selection, struct selection_lines 
 {
 	struct selection_lines lines = {0};
 	struct tally tally = {.lines = &lines};
-	struct stack_count *by_node = count_nodes(selection, NULL);
+	struct stack_count *by_node = count_nodes(selection);
 	int result = by_node ? add_frames(&tally, selection, by_node) : -ENOMEM;
 	/* Functions that were inlined may be new. */
 	const size_t nr = selection->history->functions.nr;

@@ -198,7 +198,15 @@ static int begin_history(struct load *load, enum load_mode mode)
 	history_set_state_frames(load->history, load->options->state_frames);
 	if (load->options->no_inline)
 		history_leave_out_lines(load->history);
-	return 0;
+	if (mode == LOAD_SAMPLES)
+		history_keep_samples(load->history, LOAD_SAMPLES_MOST);
+	if (mode == LOAD_SLICES)
+		history_keep_slices(load->history, LOAD_SAMPLES_MOST);
+	if (mode == LOAD_SECONDS)
+		history_keep_seconds(load->history);
+	return mode == LOAD_SECONDS || load->options->timeline
+		       ? history_keep_timeline(load->history)
+		       : 0;
 }
 
 int load_begin(struct load *load, const struct options *options, enum load_mode mode,
@@ -209,15 +217,6 @@ int load_begin(struct load *load, const struct options *options, enum load_mode 
 		return -EINVAL;
 	if (begin_history(load, mode))
 		return error_set(error, -ENOMEM, "out of memory");
-	if (mode == LOAD_SAMPLES)
-		history_keep_samples(load->history, LOAD_SAMPLES_MOST);
-	if (mode == LOAD_SLICES)
-		history_keep_slices(load->history, LOAD_SAMPLES_MOST);
-	if (mode == LOAD_SECONDS)
-		history_keep_seconds(load->history);
-	if ((mode == LOAD_SECONDS || options->timeline) && history_keep_timeline(load->history))
-		return error_set(error, -ENOMEM, "out of memory");
-
 	const struct session_consumer consumer = history_consumer(load->history);
 	load->session = session_open_file(options->input, options->nr_jobs, &consumer, error);
 	if (!load->session)

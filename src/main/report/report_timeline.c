@@ -65,6 +65,7 @@ static void add_row(const struct chart *chart, size_t row)
 	find_times(chart, row, ns);
 	for (int state = 0; state < THREAD_UNKNOWN; state++)
 		text_addf(chart->out, "%11.3f", (double)ns[state] / (double)NS_PER_SECOND);
+	timeline_add_run(thread, &name);
 	text_add_safe(&name, thread->name);
 	text_addf(chart->out, "  %8" PRId32 "  %s", thread->tid, text_string(&name));
 	for (size_t cols = text_cols(text_string(&name)); cols < NAME_COLS; cols++)
@@ -112,6 +113,7 @@ static void add_events(const struct chart *chart, size_t row)
 	add_count(chart, thread->nr_preemptions, thread->lacks_events);
 	add_count(chart, thread->nr_migrations, thread->lacks_events);
 	text_addf(chart->out, "  %8" PRId32 "  ", thread->tid);
+	timeline_add_run(thread, chart->out);
 	text_add_safe(chart->out, thread->name);
 	if (thread->is_created) {
 		timeline_add_creator(chart->timeline, thread, &creator);
@@ -217,6 +219,16 @@ static void add_head(const struct chart *chart)
 		  chart->is_part ? "waited s ~" : "waited s", "tid", "thread");
 }
 
+/* Clocks of different machines and starts have nothing in common but the time of day. */
+static void add_runs(const struct chart *chart, const size_t *rows)
+{
+	if (timeline_thread(chart->timeline, rows[0])->run)
+		text_add(chart->out, "\nBefore names: of which recording. Times are those of the "
+				     "machines' clocks; a "
+				     "recording that does not know the\ntime of day follows the "
+				     "one before it.\n");
+}
+
 /* Of marks alone what lies between them is not known. */
 static void add_source(const struct chart *chart, const size_t *rows, size_t nr)
 {
@@ -266,6 +278,7 @@ int report_timeline_add(struct history *history, const struct options *options, 
 		add_head(&chart);
 		for (size_t i = 0; i < nr; i++)
 			add_row(&chart, rows[i]);
+		add_runs(&chart, rows);
 		add_source(&chart, rows, nr);
 		add_all_events(&chart, rows, nr);
 		result = add_cgroups(&chart, rows, nr);

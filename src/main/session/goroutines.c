@@ -77,7 +77,7 @@ struct goroutines {
 	size_t nr_stacks; /* read in this turn */
 	uint64_t due_ns, round_cpu_ns, on_ns;
 	size_t nr_parked, nr_ids;
-	bool is_last; /* no budget holds */
+	uint64_t end_ns; /* 0: it goes on; else no budget holds, and waits end then */
 	struct {
 		enum goroutine_refusal
 			refusal;      /* of the last program whose goroutines are not shown */
@@ -159,13 +159,18 @@ static void name(struct goroutines *goroutines, struct slot *slot)
 	slot->tid = tid_of_goroutine(is_single ? slot->look.id : 0);
 }
 
+static bool has_room(const struct goroutines *goroutines)
+{
+	return wait_ring_has_room(goroutines->ring, WAIT_STACK_BYTES_MAX);
+}
+
 /* False: not now. */
 static bool tell_stack(struct goroutines *goroutines, const struct process *process, size_t at,
 		       struct slot *slot)
 {
 	size_t bytes;
-	if ((!goroutines->is_last && goroutines->nr_stacks >= STACKS_A_TURN) ||
-	    !wait_ring_has_room(goroutines->ring, WAIT_STACK_BYTES_MAX))
+	if ((!goroutines->end_ns && goroutines->nr_stacks >= STACKS_A_TURN) ||
+	    !has_room(goroutines))
 		return false;
 	goroutines->nr_stacks++;
 	if (goroutine_read_stack(goroutines->looker, process->pid, process->layout,
@@ -273,6 +278,12 @@ static bool begin_process(struct goroutines *goroutines, struct process *process
 	return process->addresses.nr != 0;
 }
 
+/* At the end each that waits is to have its stack: those that there is no room for come when the collector has read some. */
+static bool must_rest(const struct goroutines *goroutines)
+{
+	return goroutines->end_ns && !has_room(goroutines);
+}
+
 /* False: all that could be read of this process have been looked at. */
 static bool look_at_some(struct goroutines *goroutines, struct process *process)
 {
@@ -281,17 +292,19 @@ static bool look_at_some(struct goroutines *goroutines, struct process *process)
 	const size_t nr = goroutines_read(goroutines->looker, process->pid, process->layout,
 					  process->addresses.items + goroutines->at_slot,
 					  left < LOOKS_AT_ONCE ? left : LOOKS_AT_ONCE, looks);
-	const uint64_t now_ns = clock_now_ns();
-	for (size_t i = 0; i < nr; i++)
+	const uint64_t now_ns = goroutines->end_ns ? goroutines->end_ns : clock_now_ns();
+	size_t i;
+	for (i = 0; i < nr && !must_rest(goroutines); i++)
 		look_at(goroutines, process, goroutines->at_slot + i, &looks[i], now_ns);
-	goroutines->at_slot += nr;
+	goroutines->at_slot += i;
 	return nr && goroutines->at_slot < process->addresses.nr;
 }
 
 static void go_on(struct goroutines *goroutines, size_t most)
 {
 	goroutines->nr_stacks = 0;
-	for (size_t nr = 0; goroutines->at_process < goroutines->processes.nr && nr < most;
+	for (size_t nr = 0; goroutines->at_process < goroutines->processes.nr && nr < most &&
+			    !must_rest(goroutines);
 	     nr += LOOKS_AT_ONCE) {
 		struct process *process = &goroutines->processes.items[goroutines->at_process];
 		const bool is_there =
@@ -475,19 +488,32 @@ void goroutines_forget_stacks(struct goroutines *goroutines)
 		for (size_t slot = 0; slot < process->slots.nr; slot++)
 			process->slots.items[slot].has_stack = false;
 	}
+	if (goroutines->end_ns)
+		begin_round(goroutines);
 }
 
-void goroutines_end(struct goroutines *goroutines)
+void goroutines_end(struct goroutines *goroutines, uint64_t end_ns)
 {
-	goroutines->is_last = true;
+	goroutines->end_ns = end_ns;
 	begin_round(goroutines);
-	go_on(goroutines, SIZE_MAX);
+}
+
+bool goroutines_tell_last(struct goroutines *goroutines, bool is_over)
+{
+	if (!is_over)
+		go_on(goroutines, SIZE_MAX);
+	if (!is_over && goroutines->in_round)
+		return false;
 	for (size_t i = 0; i < goroutines->processes.nr; i++) {
 		struct process *process = &goroutines->processes.items[i];
-		for (size_t slot = 0; slot < process->slots.nr; slot++)
+		for (size_t slot = 0; slot < process->slots.nr; slot++) {
+			if (!is_over && !has_room(goroutines))
+				return false;
 			tell_time(goroutines, process, &process->slots.items[slot], true);
+		}
 	}
 	goroutine_finder_end(&goroutines->finder, goroutines->broker);
+	return true;
 }
 
 void goroutines_add_counts(const struct goroutines *goroutines, struct session_stats *stats)

@@ -35,8 +35,10 @@ uint64_t goroutines_due_ns(const struct goroutines *goroutines, uint64_t now_ns)
 void goroutines_begin(struct goroutines *goroutines, uint64_t now_ns);
 /* Stacks that were told are known to nobody any more. */
 void goroutines_forget_stacks(struct goroutines *goroutines);
-/* The last look, and all that has not been told yet. */
-void goroutines_end(struct goroutines *goroutines);
+/* Waits end then: what has not been told yet is to be, one look more included, ... */
+void goroutines_end(struct goroutines *goroutines, uint64_t end_ns);
+/* ... as far as there is room. True: all is. is_over: nobody reads it any more, and what is left is counted as untold. */
+bool goroutines_tell_last(struct goroutines *goroutines, bool is_over);
 /* What was not shown, and why. */
 void goroutines_add_counts(const struct goroutines *goroutines, struct session_stats *stats);
 

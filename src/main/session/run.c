@@ -11,7 +11,8 @@
 #include <ctop/output/say.h>
 #include <ctop/session/loop.h>
 
-enum { TICK_MS = 100 };
+/* A tick goes along with what wakes main anyhow, but not more often than this; where nothing does, it comes after the other. */
+enum { TICK_LEAST_MS = 50, TICK_MOST_MS = 150 };
 /* Who tells a whole process group to end tells the command and us: it may take a moment longer. */
 enum { MOMENT_MS = 500 };
 /* A command that goes on so long after ^C is reported. */
@@ -143,9 +144,9 @@ static int take_turn(void *context, enum course_change change, struct error *err
 	}
 	tell_of_command(run, now);
 	run->loop.is_over |= is_hurried(run);
-	if (now < run->loop.due_ns)
+	if (now < run->loop.due_ns - (TICK_MOST_MS - TICK_LEAST_MS) * NS_PER_MS)
 		return 0;
-	run->loop.due_ns = now + TICK_MS * NS_PER_MS;
+	run->loop.due_ns = now + TICK_MOST_MS * NS_PER_MS;
 	return run->ticker->tick(run->ticker->context, error);
 }
 
@@ -158,7 +159,7 @@ int run_session(struct session *session, const struct options *options, int sign
 			 .context = &run,
 			 .session = session,
 			 .signal_fd = signal_fd,
-			 .due_ns = clock_now_ns() + TICK_MS * NS_PER_MS},
+			 .due_ns = clock_now_ns() + TICK_MOST_MS * NS_PER_MS},
 		.options = options,
 		.ticker = ticker,
 	};

@@ -246,6 +246,16 @@ static void ask_to_look_again(struct session *session)
 	}
 }
 
+/* Then the collector takes what is left. */
+static void tell_last(struct session *session, uint64_t now_ns)
+{
+	if (!session->is_telling ||
+	    !session_waits_are_told(session, now_ns > session->stop_until_ns))
+		return;
+	session->is_telling = false;
+	setup_stop(&session->collector);
+}
+
 static int advance(struct session *session)
 {
 	uint64_t now = clock_now_ns();
@@ -257,6 +267,7 @@ static int advance(struct session *session)
 	}
 	if (session->phase == PHASE_RUNNING && !session_is_live(session) && session->source_done)
 		session->phase = PHASE_STOPPING;
+	tell_last(session, now);
 	if (session->phase == PHASE_STOPPING && session_is_live(session) && !session->source_done &&
 	    now > session->stop_until_ns)
 		leave_collector(session);
@@ -283,12 +294,17 @@ static int advance(struct session *session)
 	return 0;
 }
 
+enum { ROOM_MS = 2 };
+
 int session_step(struct session *session, int timeout_ms, enum session_state *state,
 		 struct error *error)
 {
 	session->error = error;
 	bool busy = session->busy;
 	session->busy = false;
+	/* That there is room again wakes nobody. */
+	if (session->is_telling && (timeout_ms < 0 || timeout_ms > ROOM_MS))
+		timeout_ms = ROOM_MS;
 	int result = wait_and_serve(session, busy ? 0 : timeout_ms);
 	if (!result)
 		session_look_at_spending(session);
@@ -434,6 +450,8 @@ struct session *session_open_live(const struct options *options, bool waits,
 		if (result)
 			error_set(error, result, "out of memory");
 	}
+	if (!result && options->system_calls)
+		result = session_begin_calls(session, error);
 	if (!result) {
 		result = start_children(session, error);
 	}
@@ -556,7 +574,8 @@ void session_stop(struct session *session)
 	sampler_disable(session->sampler);
 	session_end_time(session, session->stats.end_ns);
 	session_describe_sets(session, session->stats.end_ns);
-	setup_stop(&session->collector);
+	session->is_telling = true;
+	tell_last(session, clock_now_ns());
 }
 
 void session_leave_out(struct session *session, pid_t pid)

@@ -314,7 +314,7 @@ static int restart_collector(struct session *session, int wait_status)
 		result = session_tell_collector(session, region, skip_cpu, skip_position);
 	if (!result && session->pausing)
 		result = setup_pause(&session->collector);
-	if (!result && session->phase == PHASE_STOPPING)
+	if (!result && session->phase == PHASE_STOPPING && !session->is_telling)
 		result = setup_stop(&session->collector);
 	return result;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <ctop/base/text.h>
 #include <ctop/broker/broker.h>
 #include <ctop/files/source.h>
 #include <ctop/ipc/protocol.h>
@@ -29,7 +30,8 @@
 #include "goroutines.h"
 #include "parts.h"
 #include "spending.h"
-#include "time_account.h"
+#include <ctop/time/account.h>
+#include <ctop/time/call_rate.h>
 #include "uprobes.h"
 
 /* Samples handed to the consumer at a time. */
@@ -98,6 +100,13 @@ struct session_switch_outs {
 	uint64_t most; /* so many samples in this turn, and the period becomes longer at once */
 };
 
+/* session_calls.c: system calls, one by one. */
+struct session_calls {
+	bool are_followed, was_given_up;
+	uint64_t nr; /* of the target's threads that are over, ever */
+	struct call_rate rate;
+};
+
 /* session_wakeups.c: of which wakings the waker's stack is copied. */
 enum waking_copies { COPIES_NONE, COPIES_OF_LONG, COPIES_OF_ALL };
 struct session_wakeups {
@@ -124,13 +133,14 @@ struct session_time {
 	struct wait_objects *objects;  /* what for, one by one; NULL: nobody wants to know */
 	struct goroutines *goroutines; /* NULL: as ring's page */
 	struct looker *looker;	       /* NULL: not begun */
+	struct text call;	       /* in which the last look found a thread */
 	uint64_t untold_ns, nr_refused;
 	enum trace_refusal refusal; /* the first one's cause */
 	uint64_t pass_cpu_ns;	    /* what it took so far */
 	/* The guard: what came since, and the target's time until then. */
-	uint64_t window_ns, nr_records, running_ns;
-	uint64_t records_cpu_ns; /* of main, for these records */
-	uint64_t all_records;	 /* ever */
+	uint64_t window_ns, nr_records, running_ns, runnable_ns;
+	uint64_t records_cpu_ns, nr_read; /* of main, for records of all kinds; how many */
+	uint64_t all_records;		  /* ever */
 	struct {
 		int32_t tid; /* of all threads, those of others, too, */
 		uint64_t at_ns;
@@ -138,6 +148,7 @@ struct session_time {
 	struct session_wakings wakings;
 	struct session_switch_outs outs;
 	struct session_wakeups wakeups;
+	struct session_calls calls;
 	struct {
 		struct thread_name *items;
 		size_t nr, capacity, at;
@@ -203,6 +214,7 @@ struct session {
 	uint64_t symbolizer_due_ns;	/* when it may be woken again */
 	uint64_t named_frames_asked;	/* frames published when the symbolizer was woken last */
 	struct patience names_patience; /* limit 0: none are awaited */
+	bool is_telling; /* while it stops: the collector is not told yet that no more comes */
 	uint64_t stop_until_ns;
 	enum session_lines lines;
 	uint64_t lines_since_ns;  /* they are awaited; 0: they are not */
@@ -300,6 +312,10 @@ static inline bool session_knows_youngest(const struct session_time *time)
 {
 	return time->read_until_ns > time->youngest.at_ns;
 }
+/* 0; -errno, and why they cannot be had. */
+int session_begin_calls(struct session *session, struct error *error);
+/* A RECORD_SYSTEM_CALL or RECORD_CALLS_LOST. */
+void session_note_call(struct session *session, const struct record *record);
 /* How long until something is due that nothing else tells of; -1: nothing. */
 int session_time_rest_ms(const struct session *session);
 /* Takes what is due; a part of it, where it is very much. */
@@ -365,8 +381,8 @@ bool session_has_room_for_wait(const struct session_time *time);
  */
 int session_look_at_wait(struct session_time *time, struct thread_look *look,
 			 struct wait_look *seen);
-/* What for alone. */
-enum wait_kind session_kind_of_wait(const struct thread_look *look);
+/* What for alone: its kind and the system call. */
+void session_see_wait(struct session_time *time, struct thread_look *look);
 /* Where it waits, once the account has taken the look; seen NULL: as it was before. */
 void session_place_wait(struct session_time *time, const struct thread_look *look,
 			const struct wait_look *seen, uint64_t now_ns);
@@ -376,6 +392,8 @@ void session_tell_waits(struct session_time *time, uint64_t now_ns);
 void session_forget_places(struct session *session);
 /* No more looks. */
 void session_end_waits(struct session *session, uint64_t end_ns);
+/* Behind it: whether the collector has all that it is to be told. is_over: or gets no more of it. */
+bool session_waits_are_told(struct session *session, bool is_over);
 
 /* ---- session_sets.c ---- */
 

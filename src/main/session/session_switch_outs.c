@@ -11,8 +11,8 @@
 #include <ctop/system/system_call.h>
 #include <ctop/system/wait_kind.h>
 
-#include "wait_chains.h"
-#include "wait_objects.h"
+#include <ctop/time/wait_chains.h>
+#include <ctop/time/wait_objects.h>
 
 /* So many a second at most: of few switches each, so that the period is 1. */
 enum { SAMPLES_HZ = 250 };

@@ -13,8 +13,8 @@
 #include <ctop/system/proc_text.h>
 #include <ctop/system/sched_stat.h>
 
-#include "wait_objects.h"
-#include "wakers.h"
+#include <ctop/time/wait_objects.h>
+#include <ctop/time/wakers.h>
 
 /* A record may become visible later than one of another CPU that is younger. */
 #define AGE_NS (5 * NS_PER_MS)
@@ -44,6 +44,7 @@ static void look_again(struct session_time *time, struct thread_look *look)
 {
 	const uint64_t now_ns = clock_now_ns();
 	look->state = 'S';
+	look->call = NULL;
 	time_account_look(time->account, look, now_ns);
 	if (!time->ring.page)
 		return;
@@ -60,7 +61,7 @@ static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 		goroutines_note(time->goroutines, pid);
 	struct stat_line line;
 	struct wait_look seen;
-	struct thread_look look = {.pid = pid, .tid = tid};
+	struct thread_look look = {.pid = pid, .tid = tid, .call = ""};
 	sched_stat_read(pid, tid, &look.sched);
 	if (time_account_still_waits(time->account, tid, &look.sched, &look.waits_for)) {
 		look_again(time, &look);
@@ -78,7 +79,7 @@ static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 	if (look.state != 'R' && time->ring.page)
 		is_placed = session_look_at_wait(time, &look, &seen) != -EAGAIN;
 	else if (look.state != 'R')
-		look.waits_for = session_kind_of_wait(&look);
+		session_see_wait(time, &look);
 	time_account_look(time->account, &look, now_ns);
 	if (is_placed)
 		session_place_wait(time, &look, &seen, now_ns);
@@ -178,11 +179,17 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 {
 	struct session *session = context;
 	struct session_time *time = &session->time;
+	const bool is_copy = record->type == RECORD_WAKING && session_is_waking_copy(record);
+	const uint64_t weight = is_copy ? SESSION_RECORDS_A_COPY : 1;
+	time->nr_read += weight;
 	if (record->type == RECORD_SWITCHED_OUT) {
 		session_note_switch_out(session, record);
 		return;
 	}
-	const bool is_copy = record->type == RECORD_WAKING && session_is_waking_copy(record);
+	if (record->type == RECORD_SYSTEM_CALL || record->type == RECORD_CALLS_LOST) {
+		session_note_call(session, record);
+		return;
+	}
 	/* Without memory a thread is missing: the account says less, nothing wrong. */
 	if (record->type == RECORD_WAKING) {
 		session_note_waking(time, record);
@@ -191,8 +198,8 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 			session_note_untold_waking(time, record);
 		time_account_take(time->account, record, before_ns);
 	}
-	time->nr_records += is_copy ? SESSION_RECORDS_A_COPY : 1;
-	time->all_records += is_copy ? SESSION_RECORDS_A_COPY : 1;
+	time->nr_records += weight;
+	time->all_records += weight;
 }
 
 /* True: there are more. */
@@ -212,6 +219,7 @@ static void end_records(struct session *session, uint64_t end_ns)
 	sampler_end_switches(session->sampler);
 	sampler_end_wakings(session->sampler);
 	sampler_end_switch_outs(session->sampler);
+	sampler_end_calls(session->sampler);
 	read_records(session, end_ns, SIZE_MAX);
 	const uint64_t known_ns = sampler_switches_known_until(session->sampler);
 	const struct record lost = {.type = PERF_RECORD_LOST, .time_ns = end_ns};
@@ -226,26 +234,45 @@ void session_tell_time(struct session *session, const struct record *record)
 		time_account_take(session->time.account, record, 0);
 }
 
+/* The guard's window: what the target's threads did in it. */
+struct window {
+	uint64_t ns, used_ns, queued_ns;
+};
+
+/* Of so many records what main took to read them; system calls and samples come the same way. */
+static uint64_t reading_ns(const struct session_time *time, uint64_t nr_records)
+{
+	return time->nr_read ? time->records_cpu_ns * nr_records / time->nr_read : 0;
+}
+
+/* What goes on is summed up to now by the last record: the next one may say less. */
+static uint64_t more_by(uint64_t ns, uint64_t before_ns)
+{
+	return ns > before_ns ? ns - before_ns : 0;
+}
+
 /* Of records main reads, too: so much of a budget they may take. */
 static bool is_beyond_budget(const struct session *session, uint64_t nr_records, uint64_t ns)
 {
-	const struct session_time *time = &session->time;
 	const struct spending *spending = &session->budget.spending;
-	const uint64_t reading_ns =
-		time->nr_records ? time->records_cpu_ns * nr_records / time->nr_records : 0;
+	const uint64_t cost_ns =
+		nr_records * SESSION_RECORD_COST_NS + reading_ns(&session->time, nr_records);
 	return spending->share > 0 && nr_records > RECORDS_LEAST_OF_BUDGET &&
-	       (double)(nr_records * SESSION_RECORD_COST_NS + reading_ns) >
-		       RECORDS_SHARE * spending_allowed_ns(spending, ns);
+	       (double)cost_ns > RECORDS_SHARE * spending_allowed_ns(spending, ns);
 }
 
-static bool costs_too_much(const struct session *session, uint64_t nr_records, uint64_t used_ns,
-			   uint64_t ns)
+/* Where threads want a CPU for longer than they have one, what main takes of the CPUs slows them, too. */
+static bool costs_too_much(const struct session *session, uint64_t nr_records,
+			   const struct window *window)
 {
 	const uint64_t percent = session->sampling.max_overhead_percent;
-	if (is_beyond_budget(session, nr_records, ns))
+	uint64_t cost_ns = nr_records * SESSION_RECORD_COST_NS;
+	if (is_beyond_budget(session, nr_records, window->ns))
 		return true;
-	return percent && used_ns && nr_records > RECORDS_LEAST &&
-	       nr_records * SESSION_RECORD_COST_NS > used_ns / 100 * percent;
+	if (window->queued_ns > window->used_ns)
+		cost_ns += reading_ns(&session->time, nr_records);
+	return percent && window->used_ns && nr_records > RECORDS_LEAST &&
+	       cost_ns > window->used_ns / 100 * percent;
 }
 
 /*
@@ -258,18 +285,22 @@ static void guard(struct session *session, uint64_t now_ns)
 	if (now_ns - time->window_ns < WINDOW_NS || uses_looks(time))
 		return;
 	const struct thread_times sum = time_account_sum(time->account, now_ns);
-	const uint64_t used_ns = sum.ns[TIME_RUNNING] - time->running_ns;
+	const struct window window = {
+		.ns = now_ns - time->window_ns,
+		.used_ns = more_by(sum.ns[TIME_RUNNING], time->running_ns),
+		.queued_ns = more_by(sum.ns[TIME_RUNNABLE], time->runnable_ns),
+	};
 	const uint64_t nr_switches = time->nr_records - time->wakings.nr -
 				     SESSION_RECORDS_A_COPY * time->wakeups.nr_copies;
-	const uint64_t ns = now_ns - time->window_ns;
-	const bool is_too_much = costs_too_much(session, nr_switches, used_ns, ns);
-	session_pace_switch_outs(session, nr_switches, used_ns, ns);
-	session_guard_wakings(session, costs_too_much(session, time->nr_records, used_ns, ns));
+	const bool is_too_much = costs_too_much(session, nr_switches, &window);
+	session_pace_switch_outs(session, nr_switches, window.used_ns, window.ns);
+	session_guard_wakings(session, costs_too_much(session, time->nr_records, &window));
 	time->window_ns = now_ns;
-	time->records_cpu_ns = 0;
+	time->records_cpu_ns = time->nr_read = 0;
 	time->nr_records = time->wakings.nr = time->wakings.nr_others = 0;
 	time->wakeups.nr_copies = 0;
 	time->running_ns = sum.ns[TIME_RUNNING];
+	time->runnable_ns = sum.ns[TIME_RUNNABLE];
 	if (session_knows_youngest(time)) {
 		time->youngest.tid = sampler_youngest_thread();
 		time->youngest.at_ns = clock_now_ns();
@@ -384,6 +415,7 @@ void session_release_time(struct session *session)
 	time_account_free(session->time.account);
 	free(session->time.outs.chains);
 	wait_ring_close(&session->time.ring);
+	text_release(&session->time.call);
 	wait_objects_free(session->time.objects);
 	wakers_free(session->time.wakers);
 	free(session->time.pass.items);
@@ -426,6 +458,9 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->wakeups_unseen = time->wakeups.nr_unseen;
 	stats->wakeups_untold_ns = time->wakeups.untold_ns;
 	stats->wakeups_given_up = time->wakeups.was_given_up;
+	stats->calls = time->calls.nr;
+	stats->calls_lost = sampler_calls_lost(session->sampler);
+	stats->calls_given_up = time->calls.was_given_up;
 	if (time->goroutines)
 		goroutines_add_counts(time->goroutines, stats);
 }

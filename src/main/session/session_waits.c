@@ -9,7 +9,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/system/wait_kind.h>
 
-#include "wait_objects.h"
+#include <ctop/time/wait_objects.h>
 
 enum { SHARES_AT_ONCE = 256 };
 
@@ -67,10 +67,28 @@ bool session_has_room_for_wait(const struct session_time *time)
 /* Of one look at a time: copied into the ring at once. */
 static uint8_t stack_of_look[WAIT_STACK_BYTES_MAX];
 
-enum wait_kind session_kind_of_wait(const struct thread_look *look)
+/* "read, pipe:[4711]", until the next look. */
+static const char *call_text(struct session_time *time, long number,
+			     const struct wait_object *object)
+{
+	char call[SYSTEM_CALL_TEXT_BYTES];
+	struct text *text = &time->call;
+	text_clear(text);
+	if (number < 0)
+		return "";
+	text_add(text, system_call_text(number, true, call));
+	if (object && object->kind) {
+		text_add(text, ", ");
+		wait_object_add(object, text);
+	}
+	return text_string(text);
+}
+
+void session_see_wait(struct session_time *time, struct thread_look *look)
 {
 	const struct system_call call = system_call_read(look->pid, look->tid);
-	return wait_kind_read(&call, look->pid, look->tid, look->state);
+	look->waits_for = wait_kind_read(&call, look->pid, look->tid, look->state);
+	look->call = call_text(time, call.is_ours ? call.number : -1, NULL);
 }
 
 int session_look_at_wait(struct session_time *time, struct thread_look *look,
@@ -78,12 +96,17 @@ int session_look_at_wait(struct session_time *time, struct thread_look *look,
 {
 	const int result = looker_look(time->looker, look->pid, look->tid, look->state,
 				       &look->sched, seen, stack_of_look, sizeof(stack_of_look));
-	look->waits_for = result == -ETIMEDOUT ? session_kind_of_wait(look) : seen->kind;
+	if (result == -ETIMEDOUT) {
+		session_see_wait(time, look);
+	} else {
+		look->waits_for = seen->kind;
+		look->call = call_text(time, seen->call, &seen->object);
+	}
 	time->nr_refused += result == -EACCES;
 	if (result == -EACCES && !time->refusal)
 		time->refusal = trace_refusal_find();
 	if (result)
-		*seen = (struct wait_look){.kind = look->waits_for};
+		*seen = (struct wait_look){.kind = look->waits_for, .call = -1};
 	return result;
 }
 
@@ -138,5 +161,10 @@ void session_end_waits(struct session *session, uint64_t end_ns)
 		return;
 	time_account_close_places(session->time.account, end_ns);
 	session_tell_waits(&session->time, end_ns);
-	goroutines_end(session->time.goroutines);
+	goroutines_end(session->time.goroutines, end_ns);
+}
+
+bool session_waits_are_told(struct session *session, bool is_over)
+{
+	return !session->time.goroutines || goroutines_tell_last(session->time.goroutines, is_over);
 }

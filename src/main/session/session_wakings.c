@@ -9,7 +9,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/system/thread_now.h>
 
-#include "wakers.h"
+#include <ctop/time/wakers.h>
 
 int session_follow_with(struct session *session,
 			int (*follow)(struct sampler *sampler,

@@ -155,8 +155,9 @@ void worker_reap(struct worker *worker, int *wait_status, bool *too_often)
 	*oldest = now;
 	/* The slot after the newest holds the third last. */
 	uint64_t third_last = worker->deaths_ns[worker->nr_deaths % WORKER_MAX_DEATHS];
-	*too_often = worker->nr_deaths >= WORKER_MAX_DEATHS &&
-		     (now - third_last < WORKER_DEATHS_WINDOW_NS || fault_counts_all_deaths());
+	*too_often = fault_gives_up() ||
+		     (worker->nr_deaths >= WORKER_MAX_DEATHS &&
+		      (now - third_last < WORKER_DEATHS_WINDOW_NS || fault_counts_all_deaths()));
 }
 
 void worker_end(struct worker *worker)

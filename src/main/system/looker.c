@@ -28,7 +28,8 @@ struct silent {
 
 struct looker {
 	struct own_process process;
-	bool is_main; /* nobody else may look: there is no process */
+	bool is_main;		    /* nobody else may look: there is no process */
+	struct socket_names *names; /* of main's own looks */
 	uint8_t *
 		bytes; /* NULL unless it runs: of its own, since the one before may still write into its */
 	struct silent silent[LOOKER_SILENT_MAX];
@@ -43,6 +44,8 @@ struct looker *looker_new(void)
 	if (looker)
 		*looker = (struct looker){.process = OWN_PROCESS_NONE,
 					  .is_main = trace_needs_ancestor()};
+	if (looker && looker->is_main)
+		looker->names = socket_names_new();
 	return looker;
 }
 
@@ -112,6 +115,7 @@ void looker_free(struct looker *looker)
 		return;
 	end(looker);
 	own_process_release(&looker->process);
+	socket_names_free(looker->names);
 	free(looker);
 }
 
@@ -203,7 +207,7 @@ static int ask(struct looker *looker, const struct looker_request *request,
 		return -ETIMEDOUT;
 	int result = looker->is_main ? start(looker) : exchange(looker, request, answer);
 	if (!result && looker->is_main)
-		*answer = looker_answer_to(request, looker->bytes);
+		*answer = looker_answer_to(request, looker->names, looker->bytes);
 	/* Somebody has killed it, which is not the thread's fault: once. */
 	if (result && looker->bytes && result != -ETIMEDOUT && result != -EPROTO) {
 		end(looker);
@@ -228,7 +232,7 @@ int looker_look(struct looker *looker, int32_t pid, int32_t tid, char state,
 					       .size = most};
 	struct looker_answer answer;
 	assert(most <= LOOKER_BYTES_MAX);
-	*look = (struct wait_look){.kind = WAIT_UNSEEN};
+	*look = (struct wait_look){.kind = WAIT_UNSEEN, .call = -1};
 	if (ask(looker, &request, &answer))
 		return -ETIMEDOUT;
 	look->kind = answer.look.kind;

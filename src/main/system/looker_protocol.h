@@ -8,6 +8,8 @@
 
 #include <ctop/system/looker.h>
 
+#include "socket_names.h"
+
 enum looker_kind { LOOKER_LOOK, LOOKER_OBJECT, LOOKER_READ, LOOKER_PIECES };
 
 struct looker_request {
@@ -32,8 +34,9 @@ struct looker_answer {
 bool looker_answer_is_sane(const struct looker_answer *answer, size_t bytes,
 			   const struct looker_request *request);
 size_t looker_request_bytes(const struct looker_request *request);
-/* What it asks for, as this process may see it. */
-struct looker_answer looker_answer_to(const struct looker_request *request, uint8_t *bytes);
+/* What it asks for, as this process may see it. names: NULL: sockets keep their numbers. */
+struct looker_answer looker_answer_to(const struct looker_request *request,
+				      struct socket_names *names, uint8_t *bytes);
 /* The looker's side: answers until main is gone. */
 void looker_run(int fd, uint8_t *bytes);
 

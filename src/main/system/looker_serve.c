@@ -53,7 +53,14 @@ size_t looker_request_bytes(const struct looker_request *request)
 	       request->nr * sizeof(request->addresses[0]);
 }
 
-struct looker_answer looker_answer_to(const struct looker_request *request, uint8_t *bytes)
+static void name_sockets(struct socket_names *names, struct wait_object *object)
+{
+	if (names && object->kind == WAIT_ON_FILE)
+		socket_names_put(names, object->pid, object->text, sizeof(object->text));
+}
+
+struct looker_answer looker_answer_to(const struct looker_request *request,
+				      struct socket_names *names, uint8_t *bytes)
 {
 	struct looker_answer answer = {0};
 	switch (request->kind) {
@@ -77,6 +84,7 @@ struct looker_answer looker_answer_to(const struct looker_request *request, uint
 						bytes, request->size);
 		break;
 	}
+	name_sockets(names, &answer.look.object);
 	return answer;
 }
 
@@ -97,9 +105,10 @@ static void give_up_the_rest(void)
 void looker_run(int fd, uint8_t *bytes)
 {
 	struct looker_request request;
+	struct socket_names *names = socket_names_new();
 	give_up_the_rest();
 	while (datagram_receive(fd, &request, sizeof(request), 0, NULL, NULL) > 0) {
-		const struct looker_answer answer = looker_answer_to(&request, bytes);
+		const struct looker_answer answer = looker_answer_to(&request, names, bytes);
 		if (datagram_send(fd, &answer, sizeof(answer), -1, 0))
 			return;
 	}

@@ -55,16 +55,12 @@ static double still_s(struct thread_clock *clock, int32_t pid, int32_t tid)
 static void read_call(struct looker *looker, int32_t pid, int32_t tid, struct thread_now *now)
 {
 	const struct system_call call = system_call_read(pid, tid);
-	char *text = now->call;
-	const size_t size = sizeof(now->call);
-	text[0] = '\0';
+	char text[SYSTEM_CALL_TEXT_BYTES];
+	now->call[0] = '\0';
 	if (!call.is_told || call.number < 0)
 		return;
-	const char *name = call.is_ours ? system_call_name(call.number) : NULL;
-	if (name)
-		snprintf(text, size, "%s", name);
-	else
-		snprintf(text, size, "call %u", (unsigned)call.number);
+	snprintf(now->call, sizeof(now->call), "%s",
+		 system_call_text(call.number, call.is_ours, text));
 	if (looker)
 		now->waits_on = looker_object(looker, pid, tid, &call);
 }

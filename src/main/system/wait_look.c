@@ -11,7 +11,8 @@ int wait_look_read(int32_t pid, int32_t tid, char state, const struct sched_stat
 		   struct wait_look *look, uint8_t *stack, size_t most)
 {
 	const struct system_call call = system_call_read(pid, tid);
-	*look = (struct wait_look){.kind = wait_kind_read(&call, pid, tid, state)};
+	*look = (struct wait_look){.kind = wait_kind_read(&call, pid, tid, state),
+				   .call = call.is_ours ? call.number : -1};
 	if (!before->is_known)
 		return -ENOTSUP;
 	if (call.runs)

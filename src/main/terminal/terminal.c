@@ -55,6 +55,11 @@ static void begin_colours(struct terminal *terminal)
 	}
 }
 
+static void leave_alone(int number)
+{
+	(void)number;
+}
+
 struct terminal *terminal_open(enum theme theme, struct error *error)
 {
 	struct terminal *terminal = calloc(1, sizeof(*terminal));
@@ -66,9 +71,15 @@ struct terminal *terminal_open(enum theme theme, struct error *error)
 	terminal->theme = theme;
 	terminal_rescue_arm();
 	setlocale(LC_CTYPE, "");
+	/*
+	 * Suspending is done here, at a time of our own choosing; curses would do it in a handler, and ignore the signal while it draws, which
+	 * throws away one that is pending. Where it finds another handler (ncurses 6.4, lib_tstp.c) it leaves the signal alone for ever.
+	 */
+	signal(SIGTSTP, leave_alone);
 	/* newterm(), unlike initscr(), says why it cannot; setupterm() tells before it prints. */
 	if (setupterm(NULL, STDOUT_FILENO, &bad) == OK)
 		terminal->screen = newterm(NULL, stdout, stdin);
+	signal(SIGTSTP, SIG_DFL);
 	if (!terminal->screen) {
 		const char *name = getenv("TERM");
 		error_set(error, -ENOTTY, "unknown terminal type '%s'", name ? name : "");
@@ -77,8 +88,6 @@ struct terminal *terminal_open(enum theme theme, struct error *error)
 		free(terminal);
 		return NULL;
 	}
-	/* Suspending is done here, at a time of our own choosing; curses would do it in a handler. */
-	signal(SIGTSTP, SIG_DFL);
 	terminal_rescue_learn(tigetstr("rmcup"), tigetstr("cnorm"), tigetstr("sgr0"),
 			      tigetstr("rmkx"));
 	set_escdelay(ESCAPE_DELAY_MS);

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/clock.h>
 #include <ctop/terminal/theme.h>
+
+/* How long a fallback is told, unless a key is pressed: time to read it. */
+#define FALLBACK_NS (10 * NS_PER_SECOND)
 
 struct ui *ui_new(const struct ui_options *options, const struct ui_host *host,
 		  struct history *history)
@@ -78,16 +82,19 @@ static void tell_exec(struct ui *ui)
 	text_add(&ui->message, ": r starts over");
 }
 
-/* What a word in the header is too short for. */
-static void tell_news(struct ui *ui)
+/* What a word in the header is too short for. A fallback, which nobody asked for, gives the row's own words their place back. */
+static void tell_news(struct ui *ui, uint64_t now_ns)
 {
 	const struct ui_facts *facts = &ui->model.facts;
+	if (ui->fallback_until_ns && now_ns >= ui->fallback_until_ns)
+		ui_hush(ui);
 	if (facts->execs != ui->model.execs)
 		tell_exec(ui);
 	if (facts->fallback && !ui->told_fallback) {
 		ui_tell(ui, "");
 		text_add_safe(&ui->message, facts->fallback);
 		ui->told_fallback = true;
+		ui->fallback_until_ns = now_ns + FALLBACK_NS;
 	}
 }
 
@@ -107,15 +114,19 @@ int ui_refresh(struct ui *ui, uint64_t now_ns)
 	ui->dirty = ui->pane.late = true;
 	if (!ui->pane.due)
 		ui->pane.wait = pane_patience(ui);
-	tell_news(ui);
+	tell_news(ui, now_ns);
 	return model_refresh(&ui->model, now_ns);
 }
 
 bool ui_advance(struct ui *ui)
 {
+	return model_advance(&ui->model);
+}
+
+void ui_tick(struct ui *ui)
+{
 	if (ui->pane.wait)
 		ui->pane.wait--;
-	return model_advance(&ui->model);
 }
 
 static void click(struct ui *ui, int row, int col)
@@ -167,7 +178,7 @@ enum ui_wish ui_key(struct ui *ui, int key)
 	ui->dirty = ui->pane.late = true;
 	if (pane_patience(ui))
 		ui->pane.wait = PANE_TICKS_AFTER_KEY;
-	text_clear(&ui->message);
+	ui_hush(ui);
 	text_clear(&ui->model.told);
 	enum ui_wish wish = take_key(ui, key);
 	if (ui->model.told.size)

@@ -29,7 +29,7 @@ struct side_pane {
 	bool late;	     /* the next drawing leaves it out */
 	bool due;	     /* it was left out */
 	unsigned
-		wait; /* calls of ui_advance() before it is drawn: of very many stacks it takes long */
+		wait; /* calls of ui_tick() before it is drawn: of very many stacks it takes long */
 };
 
 struct ui {
@@ -49,8 +49,11 @@ struct ui {
 	struct text copied;
 	bool mouse, dirty;
 	bool told_fallback;
+	uint64_t fallback_until_ns; /* 0: message is another */
 };
 
+/* Takes the message back. */
+void ui_hush(struct ui *ui);
 /* The view on the screen; NULL: out of memory. */
 struct view *ui_view(struct ui *ui);
 /* Help or info: they leave for what they are shown over. */

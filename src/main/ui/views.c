@@ -85,9 +85,15 @@ const char *ui_selected_text(struct ui *ui)
 	return view->ops->text_at(view, &ui->model, view->selected);
 }
 
-void ui_tell(struct ui *ui, const char *message)
+void ui_hush(struct ui *ui)
 {
 	text_clear(&ui->message);
+	ui->fallback_until_ns = 0;
+}
+
+void ui_tell(struct ui *ui, const char *message)
+{
+	ui_hush(ui);
 	text_add(&ui->message, message);
 	ui->dirty = true;
 }

@@ -108,6 +108,7 @@ static void draw_label(struct timeline_view *timeline, const struct model *model
 		text_add_safe(&timeline->text, last && last[1] ? last + 1 : path);
 	} else {
 		text_addf(&timeline->text, "%7d ", of->tid == -1 ? of->pid : of->tid);
+		timeline_add_run(thread, &timeline->text);
 		text_add_safe(&timeline->text, thread->name);
 	}
 	if (of->tid == -1)
@@ -158,6 +159,11 @@ static void draw_cells(struct timeline_view *timeline, const struct model *model
 	if (at == timeline->view.selected)
 		cells_mark(cells, (struct area){line.row, line.col + timeline->cursor, 1, 1},
 			   CELL_REVERSE);
+}
+
+static uint64_t cursor_from_ns(const struct timeline_view *timeline)
+{
+	return timeline->from_ns + (uint64_t)timeline->cursor * timeline->cell_ns;
 }
 
 static void draw_row(struct timeline_view *timeline, const struct model *model, struct cells *cells,
@@ -350,7 +356,7 @@ static void add_counts(uint64_t nr_preemptions, uint64_t nr_migrations, struct t
 static void add_events(const struct timeline_view *timeline, size_t row, struct text *out)
 {
 	const struct timeline_thread *thread = timeline_thread(timeline->timeline, row);
-	const uint64_t from_ns = timeline->from_ns + (uint64_t)timeline->cursor * timeline->cell_ns;
+	const uint64_t from_ns = cursor_from_ns(timeline);
 	const struct timeline_events here =
 		timeline_events_in(timeline->timeline, row, from_ns, from_ns + timeline->cell_ns);
 	if (here.time_ns) {
@@ -370,6 +376,24 @@ static void add_events(const struct timeline_view *timeline, size_t row, struct 
 		text_add(out, thread->lacks_events ? "at least " : "");
 		add_counts(thread->nr_preemptions, thread->nr_migrations, out);
 	}
+}
+
+/* The system call that it is, or waits, in for most of the cell. */
+static void add_call(const struct timeline_view *timeline, size_t row, struct text *out)
+{
+	const uint64_t from_ns = cursor_from_ns(timeline);
+	struct timeline_call call;
+	if (!timeline_call_in(timeline->timeline, row, from_ns, from_ns + timeline->cell_ns, &call))
+		return;
+	text_add(out, call.is_whole ? "in " : "waits in ");
+	text_add_safe(out, call.name);
+	text_add(out, ": ");
+	timeline_view_add_length(call.to_ns - call.from_ns, out);
+	text_add(out, " from ");
+	timeline_view_add_time(timeline, call.from_ns, out);
+	const uint64_t nr_calls = timeline_thread(timeline->timeline, row)->nr_calls;
+	if (nr_calls)
+		text_addf(out, "; in all %" PRIu64 " system calls", nr_calls);
 }
 
 static void add_life(const struct timeline_view *timeline, const struct timeline_thread *thread,
@@ -414,6 +438,9 @@ static void draw_events(struct timeline_view *timeline, struct cells *cells, str
 	if (line->tid == -1)
 		return;
 	text_clear(&timeline->text);
+	add_call(timeline, row, &timeline->text);
+	draw_told(&timeline->text, cells, area);
+	text_clear(&timeline->text);
 	add_events(timeline, row, &timeline->text);
 	draw_told(&timeline->text, cells, area);
 	text_clear(&timeline->text);
@@ -429,8 +456,7 @@ static void draw_stack(struct timeline_view *timeline, struct model *model, stru
 	struct timeline_seen seen;
 	timeline->leaf = (struct function_id){0};
 	timeline_cells(timeline->timeline, &timeline->rows.items[line->first], line->nr,
-		       timeline->from_ns + (uint64_t)timeline->cursor * timeline->cell_ns,
-		       timeline->cell_ns, NULL, 0, &cell, 1);
+		       cursor_from_ns(timeline), timeline->cell_ns, NULL, 0, &cell, 1);
 	const bool is_seen = timeline_view_stack(timeline, &seen);
 	text_clear(&timeline->text);
 	text_add(&timeline->text, "at ");

@@ -89,7 +89,8 @@ static void add_waker(const struct timeline *timeline, const struct timeline_mom
 	text_addf(text, ", woken by %s", kind ? kind : "");
 	if (kind)
 		return;
-	const size_t row = timeline_row_then(timeline, wait->waker_tid, wait->to_ns);
+	const size_t row = timeline_row_then(timeline, timeline_thread(timeline, wait->row)->run,
+					     wait->waker_tid, wait->to_ns);
 	text_addf(text, "%" PRId32, wait->waker_tid);
 	if (row == SIZE_MAX)
 		return;

@@ -78,7 +78,7 @@ static void add_to_line(struct timeline_line *line, const struct timeline_thread
 static uint64_t id_of(const struct timeline_view *timeline, const struct timeline_thread *thread)
 {
 	if (timeline->grouping == TIMELINE_PROCESSES)
-		return UINT64_C(1) << 63 | (uint32_t)thread->pid;
+		return UINT64_C(1) << 63 | (uint64_t)thread->run << 32 | (uint32_t)thread->pid;
 	return timeline->grouping == TIMELINE_CGROUPS ? UINT64_C(1) << 62 | thread->cgroup
 						      : thread->serial;
 }
@@ -151,6 +151,7 @@ static const char *text_at(struct view *view, struct model *model, size_t row)
 		text_add_safe(&timeline->text, timeline_view_cgroup(timeline, line));
 	} else {
 		text_addf(&timeline->text, "%d ", line->tid == -1 ? line->pid : line->tid);
+		timeline_add_run(thread, &timeline->text);
 		text_add_safe(&timeline->text, thread->name);
 	}
 	for (int state = 0; state < THREAD_UNKNOWN; state++) {

@@ -79,6 +79,7 @@ static bool sane(struct message *message)
 		       message->config.part.nr_skipped <= PROTOCOL_SKIPPED_MAX &&
 		       is_bool(&message->config.format.sample_id_all) &&
 		       is_bool(&message->config.format.inodes_only) &&
+		       is_bool(&message->config.is_calm) &&
 		       is_bool(&message->config.frame_pointers) &&
 		       is_bool(&message->config.leaf_only) &&
 		       is_bool(&message->config.filters_pids) &&

@@ -3,12 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctop/kernel/names_text.h>
+#include <ctop/symbol/kallsyms.h>
 
 #include "main/files/kernel_names.h"
 #include "main/files/own_cache.h"
@@ -107,33 +109,105 @@ static void check_not_used(enum kernel_names_from wanted)
 	close(fd);
 }
 
-/* Functions of the kernel and of its modules, each as the kernel prints it, in its order; nothing else. */
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Functions of the kernel and of its modules, each as the kernel prints it, in the order of their addresses; nothing else. */
 static void what_the_kernel_prints(void)
 {
-	char line[1024], type;
+	enum { LINES_MAX = 1 << 20 };
+	static char *kept[LINES_MAX], *printed[LINES_MAX];
+	char *line = NULL, type, *rest;
+	size_t capacity = 0, nr_kept = 0, nr_printed = 0, wrong = 0;
+	uint64_t before = 0;
 	begin();
 	fill();
 	int fd = names();
 	CHECK_EQ(from, KERNEL_NAMES_CACHED);
-	char *text = text_of(fd), *at = strstr(text, "\n# text ");
+	char *text = text_of(fd), *at = strstr(text, "\n# functions\n");
 	close(fd);
 	CHECK(at != NULL);
-	while (*at == '#' || *at == '\n')
-		at = strchr(at + 1, '\n') + 1;
+	at = strchr(at + 1, '\n') + 1;
+	for (char *token = strtok_r(at, "\n", &rest); token && *token != '#' && nr_kept < LINES_MAX;
+	     token = strtok_r(NULL, "\n", &rest)) {
+		const uint64_t address = strtoull(token, NULL, 16);
+		wrong += address < before;
+		before = address;
+		kept[nr_kept++] = token;
+	}
 	FILE *kernel = fopen("/proc/kallsyms", "re");
-	size_t nr = 0;
-	while (fgets(line, sizeof(line), kernel)) {
+	while (getline(&line, &capacity, kernel) > 0 && nr_printed < LINES_MAX) {
 		const bool is_made = strstr(line, "\t[bpf]") || strstr(line, "\t[__builtin__");
 		if (sscanf(line, "%*x %c", &type) != 1 || !strchr("tTwW", type) || is_made)
 			continue;
-		CHECK(!strncmp(at, line, strlen(line)));
-		at += strlen(line);
-		nr++;
+		line[strcspn(line, "\n")] = '\0';
+		printed[nr_printed++] = strdup(line);
 	}
 	fclose(kernel);
-	CHECK(nr > 1000);
-	CHECK_STR(at, KERNEL_NAMES_LAST_LINE "\n");
+	free(line);
+	CHECK_EQ(nr_kept, nr_printed);
+	CHECK(nr_kept > 1000);
+	qsort(kept, nr_kept, sizeof(*kept), by_bytes);
+	qsort(printed, nr_printed, sizeof(*printed), by_bytes);
+	for (size_t i = 0; i < nr_printed; i++) {
+		wrong += strcmp(kept[i], printed[i]) != 0;
+		free(printed[i]);
+	}
+	CHECK_EQ(wrong, 0);
 	free(text);
+	CHECK_EQ(end(), 1);
+}
+
+static struct kallsyms *read_names(int fd)
+{
+	struct kallsyms *kallsyms = kallsyms_new(fd);
+	int result;
+	while ((result = kallsyms_read_part(kallsyms)) > 0)
+		;
+	CHECK_EQ(result, 0);
+	return kallsyms;
+}
+
+/* Each function of the kernel has the same name out of both, at its first byte, in it, and before it. */
+static void are_found_as_among_all(void)
+{
+	char *line = NULL;
+	size_t capacity = 0, nr = 0, wrong = 0;
+	uint64_t code[4];
+	begin();
+	fill();
+	struct kallsyms *kept = read_names(names());
+	struct kallsyms *all = read_names(open("/proc/kallsyms", O_RDONLY | O_CLOEXEC));
+	FILE *kernel = fopen("/proc/kallsyms", "re");
+	CHECK(kallsyms_is_kept(kept) && !kallsyms_is_kept(all));
+	CHECK_EQ(kallsyms_text(kept, &code[0], &code[1]), kallsyms_text(all, &code[2], &code[3]));
+	CHECK_EQ(code[0], code[2]);
+	CHECK_EQ(code[1], code[3]);
+	while (getline(&line, &capacity, kernel) > 0) {
+		const uint64_t address = strtoull(line, NULL, 16);
+		for (int i = -1; address && i < 2; i++) {
+			struct symbol_hit of_kept, of_all;
+			/* What is left out is found among all alone; and where that begins another ends. */
+			if (!kallsyms_find(all, address + (uint64_t)i, &of_all) ||
+			    (of_all.module && (strstr(of_all.module, "bpf") ||
+					       strstr(of_all.module, "__builtin__"))))
+				continue;
+			nr++;
+			wrong += !kallsyms_find(kept, address + (uint64_t)i, &of_kept) ||
+				 of_kept.start != of_all.start ||
+				 strcmp(of_kept.name, of_all.name) != 0 ||
+				 !of_kept.module != !of_all.module ||
+				 (of_all.module && strcmp(of_kept.module, of_all.module) != 0);
+		}
+	}
+	fclose(kernel);
+	free(line);
+	CHECK(nr > 1000);
+	CHECK_EQ(wrong, 0);
+	kallsyms_free(kept);
+	kallsyms_free(all);
 	CHECK_EQ(end(), 1);
 }
 
@@ -395,6 +469,7 @@ static void root_keeps_nothing_at_a_users(void)
 int main(void)
 {
 	RUN(what_the_kernel_prints);
+	RUN(are_found_as_among_all);
 	RUN(is_for_its_owner_alone);
 	RUN(another_kernels_are_not_used);
 	RUN(what_is_cut_is_not_used);

@@ -149,13 +149,22 @@ static void run_second(struct profile *profile)
 	profile->nr_seconds++;
 }
 
+/* Takes in all that may be taken in ahead, part by part. */
+static void advance(struct profile *profile)
+{
+	int result;
+	while ((result = selection_advance(profile->selection)) > 0)
+		;
+	CHECK_EQ(result, 0);
+}
+
 static void run_seconds(struct profile *profile, int nr)
 {
 	for (int i = 0; i < nr; i++) {
 		run_second(profile);
 		/* The first takes in what was there at the refresh, the second what came since. */
 		for (uint32_t times = profile->nr_seconds % 3; times; times--)
-			CHECK_EQ(selection_advance(profile->selection), 0);
+			advance(profile);
 		CHECK_EQ(selection_refresh(profile->selection, end_of(profile)), 0);
 	}
 }

@@ -218,6 +218,28 @@ static void a_number_that_comes_again_is_another_row(void)
 }
 
 /* What goes back, is far away or empty does no harm, and takes no more memory. */
+/* Of several recordings that were merged. */
+static void threads_of_other_recordings_are_others(void)
+{
+	begin(BYTES);
+	for (uint32_t run = 1; run <= 2; run++) {
+		timeline_set_run(timeline, run);
+		add(TID, THREAD_COMPUTES, run * 10, 100);
+	}
+	timeline_set_run(timeline, 1);
+	add(TID, THREAD_WAITS, 100, 130);
+	CHECK_EQ(timeline_nr_threads(timeline), 2);
+	CHECK_EQ(timeline_thread(timeline, 0)->ns[THREAD_WAITS], 30 * MS);
+	CHECK_EQ(timeline_thread(timeline, 1)->ns[THREAD_WAITS], 0);
+	CHECK_EQ(timeline_row_then(timeline, 1, TID, START_NS + 50 * MS), 0);
+	CHECK_EQ(timeline_row_then(timeline, 2, TID, START_NS + 50 * MS), 1);
+	CHECK_EQ(timeline_row_then(timeline, 2, TID, START_NS + 15 * MS), SIZE_MAX);
+	CHECK_EQ(timeline_find_thread(timeline, PID, TID, UINT64_MAX), 0);
+	size_t rows[] = {1, 0};
+	CHECK(timeline_compare_rows(&rows[0], &rows[1], timeline) > 0);
+	end();
+}
+
 static void steps_of_the_clock_do_no_harm(void)
 {
 	begin(1 << 20);
@@ -251,6 +273,27 @@ static void marks_tell_where_there_are_no_stretches(void)
 	CHECK(timeline_stack_at(timeline, 0, START_NS + 150 * MS, 60 * MS, &seen));
 	CHECK_EQ(seen.stack, 4);
 	CHECK(seen.is_wait);
+	end();
+}
+
+/* A slice has a wait that ended in it as a whole, and of its threads its own time. */
+static void a_part_of_a_run_begins_with_its_threads(void)
+{
+	timeline = timeline_new(BYTES);
+	CHECK(timeline != NULL);
+	mark(TID, 1, THREAD_WAITS, 500, 400 * MS);
+	mark(TID, 2, THREAD_WAITS, 700, 10 * MS);
+	CHECK_EQ(timeline_begin_recorded(timeline, PID, TID, "worker", START_NS + 300 * MS), 0);
+	add(TID, THREAD_WAITS, 300, 600);
+	timeline_end_recorded(timeline);
+	CHECK_EQ(timeline_first_ns(timeline), START_NS + 300 * MS);
+	CHECK(!cell(0, 200, 298).is_alive);
+	CHECK_EQ(cell(0, 302, 598).share[THREAD_WAITS], 255);
+	struct timeline_seen seen;
+	CHECK(timeline_stack_at(timeline, 0, START_NS + 301 * MS, MS, &seen));
+	CHECK_EQ(seen.stack, 1);
+	CHECK(timeline_stack_at(timeline, 0, START_NS + 700 * MS, MS, &seen));
+	CHECK_EQ(seen.stack, 2);
 	end();
 }
 
@@ -334,9 +377,9 @@ static void who_ended_a_wait_is_kept(void)
 	CHECK(waits[0].is_woken && waits[0].waker_tid == TID + 1);
 	CHECK_EQ(waits[0].to_ns - waits[0].time_ns, 40 * MS);
 	CHECK(!waits[1].is_woken);
-	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 40 * MS), 1);
-	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 9 * MS), SIZE_MAX);
-	CHECK_EQ(timeline_row_then(timeline, TID + 2, START_NS + 40 * MS), SIZE_MAX);
+	CHECK_EQ(timeline_row_then(timeline, 0, TID + 1, START_NS + 40 * MS), 1);
+	CHECK_EQ(timeline_row_then(timeline, 0, TID + 1, START_NS + 9 * MS), SIZE_MAX);
+	CHECK_EQ(timeline_row_then(timeline, 0, TID + 2, START_NS + 40 * MS), SIZE_MAX);
 	/* It ends, and its number is somebody else's later. */
 	stretch = (struct thread_stretch){.pid = PID,
 					  .tid = TID + 1,
@@ -345,8 +388,8 @@ static void who_ended_a_wait_is_kept(void)
 					  .state = THREAD_UNKNOWN,
 					  .ends = true};
 	CHECK_EQ(timeline_add(timeline, &stretch), 0);
-	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 41 * MS), 1);
-	CHECK_EQ(timeline_row_then(timeline, TID + 1, START_NS + 2000 * MS), SIZE_MAX);
+	CHECK_EQ(timeline_row_then(timeline, 0, TID + 1, START_NS + 41 * MS), 1);
+	CHECK_EQ(timeline_row_then(timeline, 0, TID + 1, START_NS + 2000 * MS), SIZE_MAX);
 	/* A recording knows better. */
 	timeline_forget_waits(timeline);
 	CHECK_EQ(timeline_longest_waits(timeline, waits), 0);
@@ -428,6 +471,117 @@ static void many_events_become_few_marks(void)
 		CHECK_EQ(all.nr_migrations, thread->nr_migrations);
 		CHECK(row % 2 || (all.from_cpu == 0 && all.to_cpu == NR / 10));
 	}
+	end();
+}
+
+static void wait_in(int32_t tid, const char *call, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct thread_stretch stretch = {.pid = PID,
+					       .tid = tid,
+					       .from_ns = from_ns,
+					       .to_ns = to_ns,
+					       .state = THREAD_WAITS,
+					       .wait = WAIT_IO,
+					       .call = call};
+	CHECK_EQ(timeline_add(timeline, &stretch), 0);
+}
+
+static bool is_in(size_t row, uint64_t from_ms, uint64_t to_ms, struct timeline_call *call)
+{
+	return timeline_call_in(timeline, row, START_NS + from_ms * MS, START_NS + to_ms * MS,
+				call);
+}
+
+/* A call is known of the whole wait, however late it was looked at, and of no other. */
+static void calls_of_waits_are_kept(void)
+{
+	struct timeline_call call;
+	begin(BYTES);
+	wait_in(TID, NULL, START_NS, START_NS + 10 * MS);
+	wait_in(TID, "read, pipe:[1]", START_NS + 10 * MS, START_NS + 20 * MS);
+	CHECK(is_in(0, 0, 1, &call));
+	CHECK_EQ(call.to_ns, START_NS + 20 * MS);
+	wait_in(TID, "read, pipe:[1]", START_NS + 20 * MS, START_NS + 30 * MS);
+	add(TID, THREAD_COMPUTES, 30, 40);
+	wait_in(TID, "", START_NS + 40 * MS, START_NS + 50 * MS);
+	add(TID, THREAD_COMPUTES, 50, 60);
+	wait_in(TID, "futex", START_NS + 60 * MS, START_NS + 100 * MS);
+	CHECK_EQ(timeline_nr_calls(timeline, 0), 2);
+	CHECK(is_in(0, 5, 6, &call));
+	CHECK_STR(call.name, "read, pipe:[1]");
+	CHECK(call.from_ns == START_NS && call.to_ns == START_NS + 30 * MS);
+	CHECK(!is_in(0, 30, 60, &call));
+	CHECK(is_in(0, 0, 100, &call)); /* the one that takes most of it */
+	CHECK_STR(call.name, "futex");
+	CHECK(is_in(0, 20, 65, &call));
+	CHECK_STR(call.name, "read, pipe:[1]");
+	CHECK(!is_in(0, 100, 200, &call));
+	end();
+}
+
+/* Where there are too many the longest stay, exact; of very many things the call alone is told. */
+static void many_calls_leave_the_longest(void)
+{
+	enum { SMALL = 256 << 10, NR = 20000, LONG_EVERY = 100 };
+	struct timeline_call call;
+	char name[64];
+	begin(SMALL);
+	for (uint64_t i = 0; i < NR; i++) {
+		const uint64_t at_ns = START_NS + i * MS;
+		snprintf(name, sizeof(name), "read, pipe:[%u]", (unsigned)i);
+		add_ns(TID, THREAD_COMPUTES, WAIT_UNSEEN, at_ns, at_ns + 1000);
+		wait_in(TID, name, at_ns + 1000,
+			at_ns + (i % LONG_EVERY ? 10000 + i % 1000 : 900000));
+	}
+	CHECK(timeline_bytes(timeline) <= SMALL);
+	CHECK(timeline_calls_ns(timeline) > 1);
+	for (uint64_t i = 0; i < NR; i += LONG_EVERY) {
+		CHECK(timeline_call_in(timeline, 0, START_NS + i * MS, START_NS + (i + 1) * MS,
+				       &call));
+		CHECK_EQ(call.to_ns - call.from_ns, 899000);
+		CHECK(!strncmp(call.name, "read", 4));
+	}
+	CHECK_STR(call.name, "read");
+	timeline_clear(timeline);
+	CHECK_EQ(timeline_calls_ns(timeline), 1);
+	end();
+}
+
+static void call_whole(int32_t tid, const char *name, uint64_t from_ms, uint64_t to_ms)
+{
+	const struct thread_stretch stretch = {.pid = PID,
+					       .tid = tid,
+					       .from_ns = START_NS + from_ms * MS,
+					       .to_ns = START_NS + to_ms * MS,
+					       .state = THREAD_UNKNOWN,
+					       .event = THREAD_CALLED,
+					       .call = name};
+	CHECK_EQ(timeline_add(timeline, &stretch), 0);
+}
+
+/* A call takes the waits in it, and what looks knew of them; it adds nothing to the thread's states. */
+static void whole_calls_take_their_waits(void)
+{
+	struct timeline_call call;
+	begin(BYTES);
+	add(TID, THREAD_COMPUTES, 0, 10);
+	wait_in(TID, "poll, pipe:[1]", START_NS + 10 * MS, START_NS + 20 * MS);
+	add(TID, THREAD_COMPUTES, 20, 21);
+	wait_in(TID, "poll, pipe:[2]", START_NS + 21 * MS, START_NS + 30 * MS);
+	add(TID, THREAD_COMPUTES, 30, 50);
+	call_whole(TID, "poll", 9, 31);
+	call_whole(TID, "read", 32, 40);
+	call_whole(TID, "write", 35, 45); /* the clock says nonsense: none is in two calls */
+	CHECK_EQ(timeline_nr_calls(timeline, 0), 2);
+	CHECK(is_in(0, 9, 10, &call));
+	CHECK(call.is_whole && call.to_ns == START_NS + 31 * MS);
+	CHECK_STR(call.name, "poll, pipe:[1]");
+	CHECK(is_in(0, 35, 36, &call));
+	CHECK_STR(call.name, "read");
+	const struct timeline_thread *thread = timeline_thread(timeline, 0);
+	CHECK_EQ(thread->nr_calls, 3);
+	CHECK_EQ(thread->ns[THREAD_UNKNOWN], 0);
+	CHECK_EQ(thread->ns[THREAD_COMPUTES] + thread->ns[THREAD_WAITS], 50 * MS);
 	end();
 }
 
@@ -526,14 +680,19 @@ int main(void)
 	RUN(ten_thousand_threads_fit_in);
 	RUN(threads_beyond_the_bound_are_forgotten);
 	RUN(a_number_that_comes_again_is_another_row);
+	RUN(threads_of_other_recordings_are_others);
 	RUN(steps_of_the_clock_do_no_harm);
 	RUN(marks_tell_where_there_are_no_stretches);
+	RUN(a_part_of_a_run_begins_with_its_threads);
 	RUN(a_sampled_stack_comes_before_a_wait);
 	RUN(moments_are_found_in_the_order_of_time);
 	RUN(the_longest_waits_come_first);
 	RUN(who_ended_a_wait_is_kept);
 	RUN(what_happened_to_a_thread_is_kept);
 	RUN(many_events_become_few_marks);
+	RUN(calls_of_waits_are_kept);
+	RUN(whole_calls_take_their_waits);
+	RUN(many_calls_leave_the_longest);
 	RUN(processes_are_asked_about_once);
 	RUN(cgroups_are_few);
 	RUN(stacks_that_move_are_followed);

@@ -200,6 +200,8 @@ static void numbers(void)
 	CHECK_EQ(1e6 * options.budget_share, 5000);
 	CHECK(refused("-a --budget 1", "requires a percentage, not '1'", "--budget 1%"));
 	CHECK(refused("-a --budget 0%", "out of range", "100%"));
+	CHECK(refused("-a --syscalls", "whole CPUs", "leave out --syscalls"));
+	CHECK_EQ(parse("record --last 10s -p 1 --syscalls"), 0);
 	CHECK(refused("-a --budget 1% --strict", "mutually exclusive", "leave out one"));
 	CHECK(refused("-a --memory 15", "too low", "16"));
 	CHECK_EQ(parse("-a --memory 256"), 0);

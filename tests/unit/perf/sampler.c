@@ -182,6 +182,24 @@ static void held_rings_are_mapped_without_privilege(void)
 	sampler_free(sampler);
 }
 
+/* Of a clock it is known when a ring's quarter is full at the soonest; of page faults it is not. */
+static void who_knows_the_rate_may_rest(void)
+{
+	int32_t pid = getpid();
+	struct sampler_options options = options_for(&pid, "cpu-clock");
+	options.ring_pages = 256; /* 1 MiB: a quarter holds 7 copies of 32 KiB */
+	options.dump_bytes = 32768;
+	options.frequency_hz = 100;
+	struct sampler *sampler = open_or_explain(&options);
+	CHECK_EQ(sampler_ring_pages(sampler), 256);
+	CHECK(sampler_rest_ms(sampler) >= 70 && sampler_rest_ms(sampler) <= 80);
+	sampler_free(sampler);
+	options = options_for(&pid, "page-faults");
+	sampler = open_or_explain(&options);
+	CHECK_EQ(sampler_rest_ms(sampler), 0);
+	sampler_free(sampler);
+}
+
 static void asked_cpus_have_a_ring_each(void)
 {
 	require_root();
@@ -513,6 +531,7 @@ int main(void)
 	RUN(format_says_what_samples_hold);
 	RUN(rings_outlive_the_target);
 	RUN(held_rings_are_mapped_without_privilege);
+	RUN(who_knows_the_rate_may_rest);
 	RUN(asked_cpus_have_a_ring_each);
 	RUN(same_process_twice_is_attached_once);
 	RUN(whole_machine_is_one_event_a_cpu);

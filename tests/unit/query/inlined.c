@@ -220,13 +220,12 @@ static const char *text_of(struct inlined *world, const struct selection_lines *
 static void check_lines(struct inlined *world, const char *name, const char *lines_wanted,
 			const char *callers_wanted)
 {
-	struct selection_lines lines = {0}, callers = {0};
+	struct selection_detail detail = {0};
 	look(world);
-	CHECK_EQ(selection_lines(world->selection, function(world, name), &lines, &callers), 0);
-	CHECK_STR(text_of(world, &lines), lines_wanted);
-	CHECK_STR(text_of(world, &callers), callers_wanted);
-	free(lines.items);
-	free(callers.items);
+	CHECK_EQ(selection_detail(world->selection, function(world, name), &detail), 0);
+	CHECK_STR(text_of(world, &detail.lines), lines_wanted);
+	CHECK_STR(text_of(world, &detail.call_sites), callers_wanted);
+	selection_detail_release(&detail);
 }
 
 static const struct symbol_line main_line[] = {{NULL, "main.c", 3}},
@@ -488,6 +487,30 @@ static void many_stacks_follow_by_parts(void)
 	end(&world);
 }
 
+/* Names may come for ever: what is placed ahead does not wait for them. */
+static void stacks_are_placed_while_names_come(void)
+{
+	struct inlined world;
+	begin(&world);
+	selection_take_by_parts(world.selection);
+	struct profile *profile = &world.profile;
+	const struct frame_id unnamed = frame(profile, profile->program, 0x800, NULL);
+	tables_publish(profile->writer);
+	add_stacks(&world, (struct node_id){0}, unnamed, 2);
+	look(&world);
+	const size_t before = selection_nr_paths(world.selection);
+	const struct frame_id late = frame(profile, profile->program, 0x900, "late");
+	tables_publish(profile->writer);
+	add_stacks(&world, (struct node_id){0}, late, 1);
+	CHECK_EQ(symbols_set(profile->namer, unnamed, SYMBOL_NAMED, "named", NULL, 0), 0);
+	CHECK_EQ(selection_advance(world.selection), 0); /* it was not there at the last look */
+	CHECK_EQ(selection_nr_paths(world.selection), before);
+	CHECK_EQ(selection_advance(world.selection), 0);
+	CHECK_EQ(selection_nr_paths(world.selection), before + 1);
+	CHECK_STR(shown(&world), "main 9/1 work 6/0 leaf 6/6 leaf 2/2 named 2/2 late 1/1");
+	end(&world);
+}
+
 int main(void)
 {
 	RUN(they_grow_when_lines_come);
@@ -502,5 +525,6 @@ int main(void)
 	RUN(deep_stacks_have_an_end);
 	RUN(what_is_forgotten_comes_again);
 	RUN(many_stacks_follow_by_parts);
+	RUN(stacks_are_placed_while_names_come);
 	return test_done();
 }

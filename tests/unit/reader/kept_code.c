@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include <ctop/format/recording_writer.h>
+#include <ctop/recorder/recording_writer.h>
 #include <ctop/reader/recording_reader.h>
 #include <ctop/store/kept_code.h>
 

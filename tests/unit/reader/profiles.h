@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <ctop/format/recording_writer.h>
+#include <ctop/recorder/recording_writer.h>
 #include <ctop/reader/recording_reader.h>
 
 #include "test.h"

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions without a name, and symbols without a size: where they begin and end, and tables that lie about it. */
 #include <fcntl.h>
+#include <gelf.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/elf/section.h>
 
 #include "jailed/symbol/elf_bounds.h"
 #include "read_elf.h"
@@ -126,16 +130,18 @@ static void nothing_known_bounds_nothing(void)
 	release(&read);
 }
 
-/* Our own binary, read as if it had no symbols, beside what binutils reads in its unwind table. */
-static void every_entry_of_a_real_file(void)
+static void own_path(char path[PATH_MAX])
 {
-	char command[PATH_MAX + 64], line[512], path[PATH_MAX];
-	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	ssize_t size = readlink("/proc/self/exe", path, PATH_MAX - 1);
 	CHECK(size > 0);
 	path[size] = '\0';
-	if (system("command -v readelf >/dev/null 2>&1") != 0)
-		SKIP("binutils are not installed");
-	struct read_elf read = {opened(open(path, O_RDONLY | O_CLOEXEC)), elf_symbols_new()};
+}
+
+/* A file read as if it had no symbols, beside what binutils reads in the unwind table at path. */
+static void check_every_entry(int fd, const char *path)
+{
+	char command[PATH_MAX + 64], line[512];
+	struct read_elf read = {opened(fd), elf_symbols_new()};
 	CHECK_EQ(elf_symbols_add_unwind_table(read.symbols, object_elf(read.object)), 0);
 	elf_symbols_finish(read.symbols);
 	snprintf(command, sizeof(command), "readelf --debug-dump=frames '%s' 2>/dev/null", path);
@@ -158,6 +164,45 @@ static void every_entry_of_a_real_file(void)
 	release(&read);
 }
 
+static void every_entry_of_a_real_file(void)
+{
+	char path[PATH_MAX];
+	if (system("command -v readelf >/dev/null 2>&1") != 0)
+		SKIP("binutils are not installed");
+	own_path(path);
+	check_every_entry(open(path, O_RDONLY | O_CLOEXEC), path);
+}
+
+/* The table in front of the entries may say what it likes: out of order, of other functions, far outside. */
+static void a_table_that_lies_hides_no_entry(void)
+{
+	static const size_t rows[] = {0, 5, 20};
+	char path[PATH_MAX], copy[] = "/tmp/ctop-test-XXXXXX", command[PATH_MAX + 64];
+	GElf_Shdr header;
+	if (system("command -v readelf >/dev/null 2>&1") != 0)
+		SKIP("binutils are not installed");
+	own_path(path);
+	for (size_t i = 0; i < NR(rows) * 2; i++) {
+		int fd = mkstemp(copy);
+		CHECK(fd >= 0);
+		snprintf(command, sizeof(command), "cp '%s' %s", path, copy);
+		CHECK_EQ(system(command), 0);
+		struct object *object = opened(dup(fd));
+		CHECK(elf_section_named(object_elf(object), ".eh_frame_hdr", &header) != NULL);
+		const off_t at = (off_t)(header.sh_offset + 12 + rows[i / 2] * 8);
+		int32_t row[4];
+		CHECK_EQ(pread(fd, row, sizeof(row), at), sizeof(row));
+		/* Two change places; or the second one's entry is nowhere. */
+		const int32_t lie[4] = {row[2], row[3], row[0], row[1]};
+		const int32_t nowhere[4] = {row[0], row[1], row[2], INT32_MAX};
+		CHECK_EQ(pwrite(fd, i % 2 ? nowhere : lie, sizeof(row), at), sizeof(row));
+		object_free(object);
+		check_every_entry(fd, path);
+		unlink(copy);
+		strcpy(copy + sizeof(copy) - 7, "XXXXXX");
+	}
+}
+
 int main(void)
 {
 	RUN(entries_bound_functions);
@@ -165,5 +210,6 @@ int main(void)
 	RUN(a_symbol_without_a_size_ends_soon);
 	RUN(nothing_known_bounds_nothing);
 	RUN(every_entry_of_a_real_file);
+	RUN(a_table_that_lies_hides_no_entry);
 	return test_done();
 }

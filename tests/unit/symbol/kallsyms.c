@@ -159,11 +159,60 @@ static void kept(void)
 	CHECK_STR(name_at(kallsyms, 0xffffffffc0001040), "ext4_read");
 	CHECK_STR(name_at(kallsyms, 0xffffffffc0001fff), "ext4_write");
 	CHECK_STR(name_at(kallsyms, 0xffffffffc0002000), "-");
+	uint64_t start, end;
+	CHECK(!kallsyms_text(kallsyms, &start, &end));
+	kallsyms_free(kallsyms);
+	CHECK_EQ(read_text(KERNEL_NAMES_FIRST_LINE "\nffffffff81000000 T _text\n" KERNEL_NAMES_CODE
+						   "ffffffff81000000 ffffffff82000000 \n",
+			   &kallsyms),
+		 0);
+	CHECK(kallsyms_text(kallsyms, &start, &end));
+	CHECK_EQ(start, 0xffffffff81000000);
+	CHECK_EQ(end, 0xffffffff82000000);
 	kallsyms_free(kallsyms);
 	CHECK_EQ(read_text("ffffffff81000000 T _text\n" KERNEL_NAMES_FIRST_LINE "\n", &kallsyms),
 		 0);
 	CHECK(!kallsyms_is_kept(kallsyms));
 	CHECK_STR(name_at(kallsyms, 0xffffffff81001fff), "_text");
+	kallsyms_free(kallsyms);
+}
+
+/* Its text may be anything: nothing is found, or a name that is in it. */
+static void kept_nonsense(void)
+{
+	static const char *const texts[] = {
+		"",
+		"no newline",
+		"ffffffff81000000 T no_newline",
+		"# end\n",
+		"\n\n\n",
+		"ffffffff81000000 T \n",
+		"ffffffff81000000 D data\n",
+		"0000000000000000 T hidden\n",
+	};
+	struct kallsyms *kallsyms;
+	char text[4096];
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		snprintf(text, sizeof(text), KERNEL_NAMES_FIRST_LINE "\n%s", texts[i]);
+		if (read_text(text, &kallsyms) == 0) {
+			CHECK_STR(name_at(kallsyms, 0xffffffff81000000), "-");
+			CHECK_STR(name_at(kallsyms, 0), "-");
+			CHECK_STR(name_at(kallsyms, UINT64_MAX), "-");
+			kallsyms_free(kallsyms);
+		}
+	}
+	/* Not in order, and a line that is longer than any. */
+	int size = snprintf(text, sizeof(text),
+			    KERNEL_NAMES_FIRST_LINE "\nffffffff81000200 T second\n"
+						    "ffffffff81000100 T first\n"
+						    "ffffffff81000300 T ");
+	memset(text + size, 'x', sizeof(text) - (size_t)size - 2);
+	strcpy(text + sizeof(text) - 2, "\n");
+	CHECK_EQ(read_text(text, &kallsyms), 0);
+	for (uint64_t address = 0xffffffff81000080; address < 0xffffffff81000400; address += 0x40) {
+		const char *name = name_at(kallsyms, address);
+		CHECK(!strcmp(name, "-") || !strcmp(name, "first") || !strcmp(name, "second"));
+	}
 	kallsyms_free(kallsyms);
 }
 
@@ -256,6 +305,7 @@ int main(void)
 	RUN(hidden);
 	RUN(garbage);
 	RUN(kept);
+	RUN(kept_nonsense);
 	RUN(long_text);
 	RUN(noise);
 	RUN(running_kernel);

@@ -110,7 +110,8 @@ static void names_of_calls(void)
 {
 	CHECK_STR(system_call_name(SYS_futex), "futex");
 	CHECK_STR(system_call_name(SYS_ppoll), "ppoll");
-	CHECK(!system_call_name(SYS_getpid));
+	CHECK_STR(system_call_name(SYS_getpid), "getpid");
+	CHECK(!system_call_name(100000));
 	CHECK(!system_call_name(-1));
 }
 

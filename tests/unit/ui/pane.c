@@ -52,14 +52,14 @@ static void keys_do_not_wait_for_it(void)
 	ui_key(profile.ui, 'j');
 	CHECK(!shows("CALLERS"));
 	CHECK(!ui_dirty(profile.ui));
-	ui_advance(profile.ui);
+	ui_tick(profile.ui);
 	CHECK(!ui_dirty(profile.ui));
 	/* Each key restarts the wait. */
 	ui_key(profile.ui, 'j');
 	CHECK(!shows("CALLERS"));
 	for (int tick = 1; tick <= TICKS_AFTER_KEY; tick++) {
 		CHECK(!ui_dirty(profile.ui));
-		ui_advance(profile.ui);
+		ui_tick(profile.ui);
 	}
 	CHECK(ui_dirty(profile.ui));
 	CHECK(shows("CALLERS"));
@@ -68,7 +68,7 @@ static void keys_do_not_wait_for_it(void)
 	CHECK_EQ(ui_refresh(profile.ui, profile.now_ns), 0);
 	CHECK(shows("CALLERS"));
 	for (int tick = 0; tick < 100 && !ui_dirty(profile.ui); tick++)
-		ui_advance(profile.ui);
+		ui_tick(profile.ui);
 	CHECK(ui_dirty(profile.ui));
 	end();
 }

@@ -99,6 +99,9 @@ static void the_rate_is_not_reached(void)
 	profile.facts.fallback = "no hardware counters here: cpu-clock instead of cycles";
 	CHECK_EQ(ui_refresh(profile.ui, UINT64_C(1000000000) * (SECONDS + 1)), 0);
 	compare("rate-not-reached");
+	add_samples(&stacks[3], SECONDS + 5);
+	CHECK_EQ(ui_refresh(profile.ui, UINT64_C(1000000000) * (SECONDS + 11)), 0);
+	compare("rate-not-reached-later"); /* the row's words are back */
 	end();
 }
 

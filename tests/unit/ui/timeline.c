@@ -15,16 +15,17 @@ static void add(int32_t tid, enum thread_state state, enum wait_kind wait, uint6
 		uint64_t to_ms)
 {
 	const uint64_t start_ns = (uint64_t)FIRST_SECOND * 1000 * MS;
-	const struct thread_stretch stretch = {.pid = 42,
-					       .tid = tid,
-					       .name = tid == 42 ? "program" : "worker-1",
-					       .from_ns = start_ns + from_ms * MS,
-					       .to_ns = start_ns + to_ms * MS,
-					       .state = state,
-					       .wait = wait,
-					       .is_woken = wait == WAIT_LOCK || wait == WAIT_POLL,
-					       .waker_tid =
-						       wait == WAIT_LOCK ? 42 : WAKER_INTERRUPT};
+	const struct thread_stretch stretch = {
+		.pid = 42,
+		.tid = tid,
+		.name = tid == 42 ? "program" : "worker-1",
+		.from_ns = start_ns + from_ms * MS,
+		.to_ns = start_ns + to_ms * MS,
+		.state = state,
+		.wait = wait,
+		.call = wait == WAIT_LOCK ? "futex, futex 0x7f0012345678" : NULL,
+		.is_woken = wait == WAIT_LOCK || wait == WAIT_POLL,
+		.waker_tid = wait == WAIT_LOCK ? 42 : WAKER_INTERRUPT};
 	CHECK_EQ(timeline_add(history_timeline(profile.history), &stretch), 0);
 }
 
@@ -77,6 +78,18 @@ static void states_are_characters(void)
 	CHECK(shows("43 worker-1"));
 	CHECK(shows("llllllll"));
 	CHECK(shows("pppppppp"));
+	end_timeline();
+}
+
+static void the_call_under_the_cursor_is_told(void)
+{
+	const struct ui_options options = {0};
+	begin_timeline(&options);
+	press("9W");
+	CHECK(shows("waits in futex, futex 0x7f0012345678: 12.0 s from 0.0 s"));
+	press("W"); /* a poll, that nobody has looked at */
+	CHECK(shows("(poll)"));
+	CHECK(!shows("waits in"));
 	end_timeline();
 }
 
@@ -271,6 +284,7 @@ static void what_happened_to_a_thread_is_told(void)
 int main(void)
 {
 	RUN(states_are_characters);
+	RUN(the_call_under_the_cursor_is_told);
 	RUN(the_longest_waits_come_in_turn);
 	RUN(moments_of_a_function_are_found);
 	RUN(a_range_narrows_all_views);
