@@ -135,7 +135,7 @@ deps: ; @CC='$(CC)' CXX='$(CXX)' tools/deps
 # The longest first: at the end none is to be left to itself.
 LONG_CHECKS := $(patsubst %,tests/%.py,cli/children cli/perfdata tui/live) $(filter %/steps,$(STACK_TESTS)) \
 	$(patsubst %,tests/cli/%.py,events uprobes accounting stacks sample_filter record bounded names perf_maps perfdata_modules)
-SCRIPTED_CHECKS := $(filter-out %/busy_programs.py %/events_common.py %/harness.py %/browser.py %/comparing.py %/exporting.py %/flight_recorder.py %/fuse.py %/generating.py %/inlined_program.py %/listings.py %/made_recording.py %/recorded_by_perf.py %/tmux.py,$(wildcard tests/cli/*.py tests/tui/*.py tests/tasks/*.py \
+SCRIPTED_CHECKS := $(filter-out %/busy_programs.py %/events_common.py %/harness.py %/browser.py %/comparing.py %/exporting.py %/flight_recorder.py %/fuse.py %/generating.py %/hung.py %/inlined_program.py %/listings.py %/made_recording.py %/recorded_by_perf.py %/tmux.py,$(wildcard tests/cli/*.py tests/tui/*.py tests/tasks/*.py \
 	tests/security/*.py tests/symbols/*.py tests/cli/*.sh tests/layers/*.sh))
 CHECKS := $(LONG_CHECKS) $(filter-out $(LONG_CHECKS),$(SCRIPTED_CHECKS)) $(UNIT_TESTS) $(FUZZ_REPLAYS) \
 	$(if $(OTHER_MACHINE_TESTS),tests/unit/other_machine.sh)

@@ -42,14 +42,21 @@ class Screen:
         while (left := until - time.monotonic()) > 0:
             self.read(left)
 
-    def wait_for(self, word, seconds=60):
-        """Seconds from the start until the word was written; None: it never was."""
+    def wait_for(self, word, seconds=60, since=None):
+        """Seconds from the start (or since) until the word was written; None: it never was."""
+        since = since or self.started
         seen = b""
-        while time.monotonic() < self.started + seconds:
+        while time.monotonic() < since + seconds:
             seen = seen[-len(word):] + self.read(1)
             if word in seen:
-                return time.monotonic() - self.started
+                return time.monotonic() - since
         return None
+
+    def wait_for_after(self, key, word):
+        """Seconds from a key until the word was written; None: it never was."""
+        since = time.monotonic()
+        os.write(self.master, key)
+        return self.wait_for(word, since=since)
 
     def press(self, key):
         """Seconds from a key to the first bytes drawn."""

@@ -21,6 +21,8 @@ import termios
 import time
 import traceback
 
+import hung
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
 CTOP = os.path.join(BUILD, "ctop")
@@ -181,9 +183,18 @@ def open_to_all(where):
 
 def run(*command, **options):
     """Runs a program to its end; text in and out."""
-    options.setdefault("timeout", PATIENCE)
-    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, errors="replace", check=False, **options)
+    timeout, words = options.pop("timeout", PATIENCE), [str(word) for word in command]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, errors="replace", **options)
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    except BaseException as reason:
+        if isinstance(reason, subprocess.TimeoutExpired):
+            print(*hung.describe(process.pid), sep="\n", flush=True)
+        process.kill()
+        process.wait()
+        raise
+    return subprocess.CompletedProcess(words, process.returncode, output, errors)
 
 
 def ctop(*arguments, **options):
