@@ -197,18 +197,20 @@ ssize_t kernel_code_read(uint64_t start, const char *name, void *bytes, size_t m
 {
 	static struct kernel_symbols symbols;
 	struct kernel_function function;
-	int result = read_symbols(&symbols);
-	if (!result)
-		result = kernel_function_find(&symbols, start, name, &function);
-	if (result)
-		return result;
+	/* Where there is none, the list is not worth its milliseconds. */
 	const int fd = privilege_openat(PRIVILEGE_KERNEL_CODE, AT_FDCWD, "/proc/kcore",
 					O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EPERM ? -EACCES : -errno;
-	ssize_t got = kernel_function_read(fd, &function, bytes, most);
+	ssize_t got = read_symbols(&symbols);
+	if (!got)
+		got = kernel_function_find(&symbols, start, name, &function);
+	if (!got)
+		got = kernel_function_read(fd, &function, bytes, most);
 	close(fd);
-	if (got >= 0 && function.is_of_module && !is_still_there(&symbols, name, &function))
+	if (got < 0)
+		return got;
+	if (function.is_of_module && !is_still_there(&symbols, name, &function))
 		got = -ESTALE;
 	*whole = function.end - function.start;
 	return got;
