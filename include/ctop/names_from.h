@@ -36,6 +36,8 @@ enum names_missing {
 	NAMES_MISSING_KERNEL, /* /proc/kallsyms hides its addresses */
 	NAMES_MISSING_MAP,    /* of generated code: neither a dump nor a perf map */
 	NAMES_MISSING_SPLIT, /* of what was inlined alone: it is in files of -gsplit-dwarf's that are not here */
+	NAMES_MISSING_DEBUG_SENSE, /* its debug file was found, and is damaged */
+	NAMES_MISSING_LINES, /* names are there; its debug information is damaged, or of a kind that nobody knows */
 	NR_NAMES_MISSING
 };
 

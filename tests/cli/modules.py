@@ -104,6 +104,46 @@ def where_names_come_from():
             check(found.get(name) == ("nothing", ["stripped, and no debug file is here"]), f"{name}: {found}")
 
 
+def section_of(path, name):
+    """Where in a file a section lies: (offset, size)."""
+    listed = run("readelf", "-SW", path).stdout
+    offset, size = re.search(rf" {re.escape(name)} +\S+ +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", listed).groups()
+    return int(offset, 16), int(size, 16)
+
+
+def overwrite(path, offset, data):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+@case
+def what_is_damaged_is_said():
+    """And neither called stripped, nor whole."""
+    need_root()
+    with directory() as where:
+        cut, headers, cut_debug, cut_lines, no_units = (built(where, "cut"), built(where, "headers"), separated(where, "cut-debug"),
+                                                        built(where, "cut-lines"), built(where, "no-units"))
+        os.truncate(cut, os.path.getsize(cut) * 2 // 3)
+        overwrite(headers, 0x28, (1 << 60).to_bytes(8, "little"))  # e_shoff
+        os.truncate(cut_debug + ".debug", os.path.getsize(cut_debug + ".debug") * 6 // 10)
+        tool("objcopy", "--only-keep-debug", cut_lines, cut_lines + ".debug")
+        tool("strip", "-g", cut_lines)
+        tool("objcopy", "--add-gnu-debuglink=" + cut_lines + ".debug", cut_lines)
+        os.truncate(cut_lines + ".debug", os.path.getsize(cut_lines + ".debug") * 6 // 10)
+        offset, size = section_of(no_units, ".debug_info")
+        overwrite(no_units, offset, b"\xa5" * size)
+        path = os.path.join(where, "x.ctop")
+        script = "; ".join(f"{program} 0.3" for program in (cut, headers, cut_debug, cut_lines, no_units))
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", "sh", "-c", script)
+        found = modules_of(path)
+        file, debug_file = ["the file is damaged, or no ELF file"], ["its debug file is damaged"]
+        for name, (source, texts) in {"cut": ("nothing", file), "headers": ("nothing", file), "cut-debug": ("nothing", debug_file),
+                                      "cut-lines": (".symtab", debug_file),
+                                      "no-units": (".symtab", ["its debug information is damaged, or of an unknown kind"])}.items():
+            check(found.get(name) == (source, texts), f"{name}: {found}")
+
+
 @case
 def generated_code_and_a_recording_elsewhere():
     """The jitdump's names are told as such; all of it is in the recording, whatever becomes of the files."""

@@ -51,6 +51,7 @@ const char *source_file_place(const struct source_file *file);
 int64_t source_file_written_ns(const struct source_file *file);
 /* Why it cannot be shown: "not found", "not a text". NULL: it can, or it is looked for yet. */
 const char *source_file_problem(const struct source_file *file);
+bool source_file_is_not_found(const struct source_file *file); /* rather than of no use */
 uint32_t source_file_nr_lines(const struct source_file *file); /* 0: it has none, or none yet */
 /* Adds a line, from 1, safe to show, its tabs as blanks, cut where it is very long. False: there is no such line. */
 bool source_file_add_line(const struct source_file *file, uint32_t line, struct text *out);

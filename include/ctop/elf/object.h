@@ -46,6 +46,8 @@ bool object_same_size(const struct object *a, const struct object *b);
 bool object_same_bytes(const struct object *a, const struct object *b);
 
 Elf *object_elf(const struct object *object);
+/* False when the file says of its sections that they are where it has nothing: it was cut, or its headers are damaged. */
+bool object_has_its_sections(const struct object *object);
 const struct object_identity *object_identity(const struct object *object);
 uint16_t object_machine(const struct object *object); /* EM_X86_64, ... */
 /* True when there is nothing but code to be mapped: it was generated, and put into a file later (perf inject --jit). */

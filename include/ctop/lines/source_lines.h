@@ -32,6 +32,8 @@ struct source_lines *source_lines_new(Elf *elf, Elf *common);
 /* Whether that is somewhere, and not at hand. */
 bool source_lines_lack_common(const struct source_lines *lines);
 Elf *source_lines_elf(const struct source_lines *lines);
+/* Some of its units cannot be read, or none of what is behind one. */
+bool source_lines_are_damaged(const struct source_lines *lines);
 void source_lines_free(struct source_lines *lines); /* NULL is fine */
 
 /* The id of the unit in another file that has the functions at an address; 0: none has, it was given, or is not to be had. */

@@ -74,6 +74,7 @@ struct symbol_file {
 	struct go_lines *go_lines;     /* of the object, where these are not */
 	bool has_no_lines, is_not_go;
 	bool was_asked_debug, was_asked_common; /* what came of it is known */
+	bool has_damaged_debug;
 	struct kallsyms *kallsyms;
 	struct kallsyms *coming; /* being read, part by part */
 	bool has_no_more; /* the kernel's own text was asked for besides kept names, in vain */

@@ -240,6 +240,24 @@ void object_free(struct object *object)
 	free(object);
 }
 
+bool object_has_its_sections(const struct object *object)
+{
+	GElf_Ehdr head;
+	size_t nr;
+	if (!gelf_getehdr(object->elf, &head) || elf_getshdrnum(object->elf, &nr))
+		return false;
+	for (size_t i = 1; i < nr; i++) {
+		GElf_Shdr section;
+		if (!gelf_getshdr(elf_getscn(object->elf, i), &section))
+			return false;
+		if (section.sh_type != SHT_NOBITS &&
+		    (section.sh_offset > object->file_bytes ||
+		     section.sh_size > object->file_bytes - section.sh_offset))
+			return false;
+	}
+	return nr > 0 || !head.e_shoff;
+}
+
 Elf *object_elf(const struct object *object)
 {
 	return object->elf;

@@ -64,7 +64,8 @@ struct source_lines {
 	size_t nr_functions, nr_split;
 	uint64_t unpacked_bytes; /* of compressed sections */
 	const uint8_t *info_end; /* of .debug_info */
-	const Elf *last_split;	 /* which file had what was asked for last; NULL: this one */
+	bool is_damaged;
+	const Elf *last_split; /* which file had what was asked for last; NULL: this one */
 	struct line_sections sections;
 	size_t table_bytes;
 	struct line_rows rows; /* that were asked for last */
@@ -109,13 +110,16 @@ static bool read_units(struct source_lines *lines)
 {
 	Dwarf_Off at = 0, next;
 	size_t header_bytes;
+	int result = 0;
 	while (lines->units.nr < UNITS_MAX &&
-	       !dwarf_nextcu(lines->dwarf, at, &next, &header_bytes, NULL, NULL, NULL) &&
+	       !(result = dwarf_nextcu(lines->dwarf, at, &next, &header_bytes, NULL, NULL, NULL)) &&
 	       next > at) {
 		Dwarf_Die die;
 		const Dwarf_Off place = at + header_bytes;
+		const bool is_read = dwarf_offdie(lines->dwarf, place, &die) != NULL;
 		at = next;
-		if (!dwarf_offdie(lines->dwarf, place, &die) || !has_code(&die))
+		lines->is_damaged |= !is_read || dwarf_tag(&die) == DW_TAG_invalid;
+		if (!is_read || !has_code(&die))
 			continue;
 		if (vec_reserve(&lines->units, lines->units.nr + 1) ||
 		    !add_spans(&lines->ranges, NULL, &die, lines->units.nr, RANGES_MAX))
@@ -123,6 +127,7 @@ static bool read_units(struct source_lines *lines)
 		lines->units.items[lines->units.nr++] =
 			(struct unit){.die = place, .split_id = split_skeleton_of(&die).id};
 	}
+	lines->is_damaged |= result < 0;
 	spans_sort(&lines->ranges);
 	return true;
 }
@@ -194,6 +199,11 @@ void source_lines_free(struct source_lines *lines)
 	dwarf_end(lines->dwarf);
 	dwarf_end(lines->common);
 	free(lines);
+}
+
+bool source_lines_are_damaged(const struct source_lines *lines)
+{
+	return lines->is_damaged;
 }
 
 Elf *source_lines_elf(const struct source_lines *lines)

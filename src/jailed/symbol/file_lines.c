@@ -49,6 +49,9 @@ static struct source_lines *open_dwarf(struct symbol_files *files, struct symbol
 	if (!file->lines && !file->has_no_lines) {
 		file->lines = open_lines(file);
 		file->has_no_lines = !file->lines;
+		if (file->lines && source_lines_are_damaged(file->lines) &&
+		    file->names.missing == NAMES_MISSING_NOTHING)
+			file->names.missing = NAMES_MISSING_LINES;
 		make_room(files, file);
 	}
 	return file->lines;

@@ -87,7 +87,7 @@ static void unload_elf(struct symbol_file *file)
 	file->lines = NULL;
 	file->go_lines = NULL;
 	file->has_no_lines = file->is_not_go = false;
-	file->was_asked_debug = file->was_asked_common = false;
+	file->was_asked_debug = file->was_asked_common = file->has_damaged_debug = false;
 	file->symbols = NULL;
 	file->object = NULL;
 	file->debug = NULL;
@@ -399,6 +399,8 @@ static int add_debug_file(struct symbol_file *file, int fd)
 		result = dwarf_symbols_add(file->symbols, object_elf(file->debug));
 	set_names(file, found_by(file), NAMES_MISSING_NOTHING);
 	if (result == 0) {
+		/* What was given for its build-id, or its CRC, is the right file. */
+		file->has_damaged_debug = !file->debug || !object_has_its_sections(file->debug);
 		object_free(file->debug);
 		file->debug = NULL;
 	}
@@ -413,14 +415,23 @@ static int take_all(struct symbol_file *file, int result, enum names_from from)
 	return result;
 }
 
+/* The vdso exports all that there is to call. */
+static enum names_missing missing_without_symtab(const struct symbol_file *file)
+{
+	if (file->key.kind == MODULE_VDSO)
+		return NAMES_MISSING_NOTHING;
+	if (!object_has_its_sections(file->object))
+		return NAMES_MISSING_SENSE;
+	return file->has_damaged_debug ? NAMES_MISSING_DEBUG_SENSE : NAMES_MISSING_DEBUG_FILE;
+}
+
 /* What the file itself has instead of .symtab. */
 static int add_what_is_left(struct symbol_file *file)
 {
 	Elf *elf = object_elf(file->object);
 	int result = elf_symbols_add(file->symbols, elf, SHT_DYNSYM);
-	/* The vdso exports all that there is to call. */
 	set_names(file, elf_symbols_count(file->symbols) ? NAMES_FROM_DYNSYM : NAMES_FROM_NOTHING,
-		  file->key.kind == MODULE_VDSO ? NAMES_MISSING_NOTHING : NAMES_MISSING_DEBUG_FILE);
+		  missing_without_symtab(file));
 	if (result >= 0 && mini_debug_open(&file->mini, elf) == 0)
 		result = take_all(file, elf_symbols_add(file->symbols, file->mini.elf, SHT_SYMTAB),
 				  NAMES_FROM_MINI_DEBUG);
@@ -442,6 +453,9 @@ void symbol_file_give_debug_lines(struct symbol_file *file, int fd)
 	if (file->debug && file->key.kind == MODULE_KERNEL &&
 	    kernel_debug_find(object_elf(file->debug), file->kallsyms, &file->kernel))
 		return;
+	if (fd >= 0 && (!file->debug || !object_has_its_sections(file->debug)) &&
+	    file->names.missing == NAMES_MISSING_NOTHING)
+		file->names.missing = NAMES_MISSING_DEBUG_SENSE;
 	if (file->debug && file->object && is_debug_of(file->debug, file->object))
 		return;
 	object_free(file->debug);

@@ -71,11 +71,15 @@ static void find_lines(struct symbolizer *symbolizer, uint32_t frame, struct sym
  */
 static bool has_files(struct symbolizer *symbolizer, struct symbol_file *file, struct module_id id)
 {
+	const uint32_t missing = file->names.missing;
 	enum debug_file which;
 	if (file->asked == ASKED_DEBUG_LINES || file->asked == ASKED_COMMON ||
 	    file->asked == ASKED_SPLIT)
 		return false;
-	if (!file_lines_lack(&symbolizer->files, file, &which))
+	const bool lacks = file_lines_lack(&symbolizer->files, file, &which);
+	if (file->names.missing != missing)
+		symbols_set_module(symbolizer->writer, id, &file->names);
+	if (!lacks)
 		return true;
 	if (symbolizer_ask_debug(symbolizer, file, id, which,
 				 which == DEBUG_FILE_OWN ? ASKED_DEBUG_LINES : ASKED_COMMON))

@@ -428,16 +428,20 @@ int64_t source_file_written_ns(const struct source_file *file)
 	return file->written_ns;
 }
 
+bool source_file_is_not_found(const struct source_file *file)
+{
+	return !file->is_awaited && (file->error == -ENOENT || file->error == -ENOTDIR);
+}
+
 const char *source_file_problem(const struct source_file *file)
 {
 	if (file->is_awaited)
 		return NULL;
+	if (source_file_is_not_found(file))
+		return file->fetch_problem[0] ? file->fetch_problem : "not found";
 	switch (file->error) {
 	case 0:
 		return NULL;
-	case -ENOENT:
-	case -ENOTDIR:
-		return file->fetch_problem[0] ? file->fetch_problem : "not found";
 	case -EACCES:
 	case -EPERM:
 		return "may not be read";

@@ -69,7 +69,7 @@ static void add_files(const struct code *code, struct source_file *const *files,
 	bool is_one_missing = false;
 	for (uint32_t i = 0; i < nr && i < FILES_SHOWN_MAX; i++) {
 		struct text line = {0};
-		is_one_missing |= files[i] && !source_file_place(files[i]);
+		is_one_missing |= files[i] && source_file_is_not_found(files[i]);
 		add_file(listing, &listing->files[i], files[i], code->written_ns, &line);
 		label_line_add(out, i ? "" : "source", text_string(&line), 0);
 		text_release(&line);

@@ -218,6 +218,16 @@ static void add_rest(const struct list *list, size_t nr, size_t nr_below, uint64
 	text_add(report->out, "\n");
 }
 
+/* Of the rows, as many as it takes to have all that will be there. */
+static size_t nr_until_limit(const struct list *list, const struct selection_groups *rows)
+{
+	const uint32_t limit = list->report->options->limit;
+	size_t nr = 0;
+	for (uint32_t nr_shown = 0; nr < rows->nr && (!limit || nr_shown < limit); nr++)
+		nr_shown += shows(list, &rows->items[nr]);
+	return nr;
+}
+
 static void add_rows(struct list *list, const struct selection_groups *rows)
 {
 	const struct report *report = list->report;
@@ -229,7 +239,7 @@ static void add_rows(struct list *list, const struct selection_groups *rows)
 			  NUMBERS_COLS + ROOM_COLS_LEAST);
 	report_threads_fit(&list->threads, report_line_cols(report),
 			   NUMBERS_COLS + ROOM_COLS_LEAST + list->events.cols);
-	find_widths(list, rows->items, limit && limit < rows->nr ? limit : rows->nr);
+	find_widths(list, rows->items, nr_until_limit(list, rows));
 	add_heading(list);
 	for (size_t i = 0; i < rows->nr; i++) {
 		const struct selection_group *row = &rows->items[i];

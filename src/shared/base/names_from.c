@@ -28,6 +28,8 @@ static const char *const missing_texts[NR_NAMES_MISSING] = {
 	[NAMES_MISSING_MAP] = "neither a jitdump nor a /tmp/perf-PID.map names it",
 	[NAMES_MISSING_SPLIT] =
 		"inlined functions are in .dwo files, or a .dwp package, that are not here",
+	[NAMES_MISSING_DEBUG_SENSE] = "its debug file is damaged",
+	[NAMES_MISSING_LINES] = "its debug information is damaged, or of an unknown kind",
 };
 
 const char *names_from_name(uint32_t from)

@@ -172,6 +172,27 @@ static void list(void)
 	profile_end(&profile);
 }
 
+/* Rows that are not shown take no place of those that are. */
+static void names_are_as_wide_as_the_last_row_needs(void)
+{
+	struct profile profile;
+	profile_begin(&profile);
+	struct frame_id outer = frame_of(&profile, profile.program, 0x100, "outermost_function");
+	struct frame_id often = frame_of(&profile, profile.program, 0x200, "often");
+	struct node_id in_outer = below(&profile, (struct node_id){0}, outer);
+	sample(&profile, in_outer, often, 99, STACK_COMPLETE, STACK_REASON_NONE);
+	sample(&profile, in_outer, frame_of(&profile, profile.program, 0x300, "seldom"), 1,
+	       STACK_COMPLETE, STACK_REASON_NONE);
+	profile.options.limit = 2;
+	profile.options.min_percent = 5;
+	CHECK_STR(from_line(report_of(&profile), " SELF%"),
+		  " SELF%  TOTAL%    SAMPLES  FUNCTION            MODULE\n"
+		  " 99.00   99.00         99  often               program\n"
+		  "  0.00  100.00          0  outermost_function  program\n"
+		  "... 1 more function with 1.00% self: 1 below 5%\n");
+	profile_end(&profile);
+}
+
 static void tree(void)
 {
 	struct profile profile;
@@ -514,6 +535,7 @@ static void rare_ends(void)
 int main(void)
 {
 	RUN(list);
+	RUN(names_are_as_wide_as_the_last_row_needs);
 	RUN(tree);
 	RUN(tree_of_a_chain);
 	RUN(header);
