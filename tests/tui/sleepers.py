@@ -11,7 +11,50 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from tmux import terminal
-from harness import BUILD, CTOP, Skip, case, check, child, ctop_ok, directory, main, need_root, parked_goroutine, target, wait_until
+from harness import BUILD, CTOP, Skip, case, check, child, ctop_ok, directory, main, need_root, parked_goroutine, run, target, wait_until
+
+
+CROSSWISE = """
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_barrier_t both;
+static void *take(void *first)
+{
+	pthread_mutex_lock(&locks[first != 0]);
+	pthread_barrier_wait(&both);
+	pthread_mutex_lock(&locks[first == 0]);
+	return 0;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_barrier_init(&both, 0, 2);
+	pthread_create(&thread, 0, take, 0);
+	pthread_create(&thread, 0, take, &both);
+	for (;;)
+		pause();
+}
+"""
+POOL = """
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static void *wait(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	for (;;)
+		pthread_cond_wait(&work, &lock);
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread, 0, wait, 0);
+	pthread_join(thread, 0);
+}
+"""
 
 
 def sleeping(pid):
@@ -25,13 +68,60 @@ def sleeping(pid):
 
 
 @case
+def samples_of_what_is_shown_are_counted():
+    """Of computing, of waiting, and of both; each has a sum of its own."""
+    need_root()
+    with directory() as where, terminal(140, 40) as window:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "--time", "wall", "-o", path, "--", os.path.join(BUILD, "workloads", "waiters"), "2")
+        window.type(f"{CTOP} report {path}")
+        window.wait_for("[1 Top]")
+        seconds = {}
+        for what in "cpu", "wait", "wall":
+            window.press("i")
+            screen = window.wait_for("How this profile is made", "weight")
+            check("samples shown" not in screen, screen)
+            number, unit = re.search(r"weight +([\d.]+) (m?s) in ", screen).groups()
+            seconds[what] = float(number) * (1e-3 if unit == "ms" else 1)
+            window.press("Escape")
+            window.wait_until(lambda screen: "How this profile" not in screen, "way back")
+            window.press("o")
+        check(seconds["cpu"] < seconds["wait"] and abs(seconds["cpu"] + seconds["wait"] - seconds["wall"]) < 0.02, f"{seconds}")
+        window.press("q")
+        window.wait_for_prompt()
+
+
+@case
+def a_deadlock_is_told_from_threads_that_have_nothing_to_do():
+    """Two wait for each other's locks while the others wait for time to pass; in a pool all wait, and none for another."""
+    need_root()
+    with directory() as where, terminal(160, 24) as window:
+        for name, source in ("crosswise", CROSSWISE), ("pool", POOL):
+            program = os.path.join(where, name)
+            with open(program + ".c", "w", encoding="utf-8") as file:
+                file.write(source)
+            check(run("gcc", "-O1", "-pthread", "-o", program, program + ".c").returncode == 0, name)
+        with child(os.path.join(where, "crosswise")) as program:
+            window.type(f"{CTOP} -p {program.pid}")
+            screen = window.wait_until(lambda screen: re.search(r"deadlock: \d+, \d+!", screen), "deadlock")
+            window.press("q")
+            window.wait_for_prompt()
+        with child(os.path.join(where, "pool")) as program:
+            window.type(f"{CTOP} -p {program.pid}")
+            screen = window.wait_for("all wait for locks or conditions")
+            check("deadlock" not in screen, screen)
+            window.press("q")
+            window.wait_for_prompt()
+
+
+@case
 def a_deadlock_is_a_list_of_threads():
     need_root()
     with target("deadlock", "600", "3") as program, terminal() as window:
         wait_until(lambda: len(sleeping(program.pid)) == 6, "deadlock")
         window.type(f"{CTOP} -p {program.pid}")
         window.wait_for("6 threads sleep", "6 shows each thread", "cpu 0% run-queue 0% waiting 100%")
-        window.wait_for("all wait for locks!")
+        window.wait_until(lambda screen: re.search(r"deadlock: \d+, \d+!", screen), "deadlock")
         # Where: what is in no call of its own is not in its way.
         window.press("o")
         window.wait_for("% of the waiting", "[lock]", "100.0")

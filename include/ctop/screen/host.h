@@ -13,6 +13,7 @@
 #include <ctop/base/text.h>
 #include <ctop/history/history.h>
 #include <ctop/query/selection.h>
+#include <ctop/time_shown.h>
 
 enum ui_state {
 	UI_LIVE,
@@ -22,6 +23,8 @@ enum ui_state {
 	UI_FILE,
 	UI_LOADING /* a file, still being read */
 };
+
+enum { UI_DEADLOCK_MOST = 8 };
 
 /* What the host knows of the run. Strings are borrowed until the next refresh, and untrusted. */
 struct ui_facts {
@@ -55,8 +58,11 @@ struct ui_facts {
 	/* Of the time that the target's threads lived lately: on a CPU, without one though they wanted it, waiting; all 0: not known. */
 	double running_percent, runnable_percent, waiting_percent;
 	bool all_wait_for_locks; /* each of several threads, for 3 s, and none has run */
-	bool has_go;		 /* some of what waits are goroutines, which are on no thread */
-	double own_cpu_percent;	 /* of ctop, all its processes; negative: unknown */
+	int32_t deadlock
+		[UI_DEADLOCK_MOST]; /* threads that have waited for one another's locks for 3 s */
+	unsigned nr_deadlock;
+	bool has_go;		/* some of what waits are goroutines, which are on no thread */
+	double own_cpu_percent; /* of ctop, all its processes; negative: unknown */
 	uint64_t own_bytes;
 };
 
@@ -119,8 +125,8 @@ struct ui_host {
 	void *context;
 	/* event: the one shown, as the history counts them. */
 	void (*facts)(void *context, uint32_t event, struct ui_facts *facts);
-	/* Adds lines on how the profile is made; safe text. */
-	void (*info)(void *context, struct text *lines);
+	/* Adds lines on how the profile is made, and on the samples of what is shown, all since the start; safe text. */
+	void (*info)(void *context, uint32_t event, enum time_shown time, struct text *lines);
 	/*
 	 * The threads there are, whether they have samples or not, sorted by pid and tid: of one process, or of the whole target
 	 * (only_pid 0), as far as they are listed by now. Borrowed until the next call. 0 or -ENOMEM. NULL: of a file.

@@ -281,6 +281,12 @@ const struct wait_sum *session_wait_sums(struct session *session, size_t *nr);
 struct looker *session_looker(const struct session *session);
 /* Since when a thread waits, by CLOCK_MONOTONIC, as far as records of switches have come; 0: it does not, or nobody saw when that began. */
 uint64_t session_waits_since(const struct session *session, int32_t tid);
+/*
+ * Threads of which each waits for a lock that the next one likely holds, and the last one for the first's: at most so many; how many. They have been looked at
+ * again by now. 0: none are known, also where nobody may see what they wait for.
+ */
+enum { SESSION_DEADLOCK_MOST = 8 };
+size_t session_find_deadlock(const struct session *session, int32_t tids[SESSION_DEADLOCK_MOST]);
 /* "the collector said: ...": what the last child that died with a word wrote to its stderr, safe to show; "": none did. */
 const char *session_last_words(const struct session *session);
 const struct sampler *session_sampler(const struct session *session); /* NULL for a file */

@@ -62,6 +62,7 @@ struct thread_look {
 	struct sched_stat sched;
 	const char *
 		call; /* in which system call it waits: struct thread_stretch; NULL: as when it was looked at last */
+	int32_t lock_holder; /* who likely holds the lock that it waits for; 0: not known. Where call is NULL: as then, too */
 };
 /* Adds the thread, if it is new. 0 or -ENOMEM. */
 int time_account_look(struct time_account *account, const struct thread_look *look, uint64_t ns);
@@ -155,6 +156,12 @@ size_t time_account_long_waits(const struct time_account *account, uint64_t leas
 size_t time_account_nr_live(const struct time_account *account);
 /* All, and there are several, waited for a lock when they were last looked at. */
 bool time_account_all_locked(const struct time_account *account);
+/*
+ * Threads of which each waits for a lock that the next one holds, and the last one for the first's, as of the last looks at them: at most so many.
+ * How many; 0: there are none.
+ */
+size_t time_account_find_deadlock(const struct time_account *account, struct thread_name *threads,
+				  size_t most);
 /* Threads that were beyond the bound: they are in no sum. */
 uint64_t time_account_nr_left_out(const struct time_account *account);
 

@@ -113,8 +113,21 @@ static void add_times(const struct thread_times *before, const struct thread_tim
 }
 
 /* Not before it has been so for a while: most locks are given back. */
-static void look_for_deadlock(struct facts *facts, const struct facts_moment *before,
-			      const struct facts_moment *now, bool all_locked, struct ui_facts *out)
+static void look_for_deadlock(struct facts *facts, const struct session *session, uint64_t now_ns,
+			      struct ui_facts *out)
+{
+	_Static_assert((int)UI_DEADLOCK_MOST >= (int)SESSION_DEADLOCK_MOST, "all have room");
+	const size_t nr = session_find_deadlock(session, out->deadlock);
+	if (!nr || out->deadlock[0] != facts->deadlock_tid)
+		facts->deadlock_since_ns = nr ? now_ns : 0;
+	facts->deadlock_tid = nr ? out->deadlock[0] : 0;
+	const bool is_told = nr && now_ns - facts->deadlock_since_ns > DEADLOCK_FROM_NS;
+	out->nr_deadlock = is_told ? (unsigned)nr : 0;
+}
+
+/* Threads of a pool that have nothing to do look like that, too. */
+static void look_for_locks(struct facts *facts, const struct facts_moment *before,
+			   const struct facts_moment *now, bool all_locked, struct ui_facts *out)
 {
 	/* Looks are rare: whoever ran between two of them has left its time. */
 	if (!all_locked || now->times.observed_ns == before->times.observed_ns ||
@@ -161,7 +174,8 @@ static void add_rates(struct facts *facts, const struct interact_source *source,
 				per_second(now.first_samples - before->first_samples, used_ns);
 		add_cpus(before, &now, out);
 		add_times(&before->times, &now.times, out);
-		look_for_deadlock(facts, before, &now, stats->all_locked, out);
+		look_for_locks(facts, before, &now, stats->all_locked, out);
+		look_for_deadlock(facts, source->session, now.ns, out);
 	}
 	facts->moments[nr % FACTS_MOMENTS] = now;
 	facts->nr_moments++;

@@ -22,7 +22,9 @@ struct facts_moment {
 enum { FACTS_MOMENTS = 4 };
 
 struct facts {
-	uint64_t locked_since_ns; /* all threads wait for locks; 0: they do not */
+	uint64_t locked_since_ns;   /* all threads wait for locks; 0: they do not */
+	uint64_t deadlock_since_ns; /* the same threads wait for one another; 0: none do */
+	int32_t deadlock_tid;	    /* one of them */
 	struct facts_moment moments[FACTS_MOMENTS];
 	unsigned nr_moments; /* taken so far */
 	bool stopped;	     /* the duration is over */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the screens ask for. */
 
+#include <errno.h>
 #include <string.h>
 
 #include <ctop/base/clock.h>
@@ -40,8 +41,33 @@ static int add_run_metadata(const struct interact *interact)
 	return metadata_end(&stats, &metadata);
 }
 
+/* Samples of several events do not add up. 0 or -ENOMEM. */
+static int count_shown(struct history *history, uint32_t event, enum time_shown time,
+		       struct history_totals *totals)
+{
+	const struct selection_criterion of_event = {.what = SELECTION_EVENT,
+						     .waits = time == TIME_SHOWN_WALL,
+						     .number = (int32_t)event};
+	struct selection *selection = selection_of_all(history);
+	int result = selection ? selection_set_filter(selection, &of_event, 1) : -ENOMEM;
+	if (!result)
+		result = selection_refresh(selection, totals->last_ns);
+	if (!result) {
+		const struct selection_totals shown = selection_totals(selection);
+		totals->samples = shown.samples;
+		totals->weight = shown.weight;
+		totals->folded = shown.folded;
+		memcpy(totals->ends, shown.ends, sizeof(totals->ends));
+		/* Nobody counts these by event. */
+		memset(totals->reasons, 0, sizeof(totals->reasons));
+		totals->frames = 0;
+	}
+	selection_free(selection);
+	return result;
+}
+
 /* What the report says above its table. */
-static void tell_info(void *context, struct text *lines)
+static void tell_info(void *context, uint32_t event, enum time_shown time, struct text *lines)
 {
 	struct interact *interact = context;
 	struct history *history = interact->source.history;
@@ -51,7 +77,14 @@ static void tell_info(void *context, struct text *lines)
 	int rows, cols;
 	terminal_size(interact->terminal, &rows, &cols);
 	options.columns = (uint32_t)cols;
-	const struct history_totals totals = history_totals(history);
+	struct history_totals totals = history_totals(history);
+	options.time = time;
+	if (history_nr_events(history) > 1) {
+		if (time == TIME_SHOWN_CPU || time == TIME_SHOWN_WALL)
+			options.event = history_event_name(history, event);
+		if (count_shown(history, event, time, &totals))
+			text_add(lines, "out of memory!\n");
+	}
 	struct text notices = {0};
 	facts_add_notices(&interact->source, &notices);
 	char *at = notices.bytes;

@@ -101,6 +101,7 @@ int session_look_at_wait(struct session_time *time, struct thread_look *look,
 	} else {
 		look->waits_for = seen->kind;
 		look->call = call_text(time, seen->call, &seen->object);
+		look->lock_holder = seen->object.kind == WAIT_ON_FUTEX ? seen->object.holder : 0;
 	}
 	time->nr_refused += result == -EACCES;
 	if (result == -EACCES && !time->refusal)
@@ -139,6 +140,29 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 	time_account_placed(time->account, look->tid, &look->sched, news, now_ns);
 	if (news == WAIT_IS_NEW)
 		wait_objects_look(time->objects, look->tid, seen->kind, &seen->object);
+}
+
+/* A lock may have got another owner without a word to who still waits for it. */
+static bool still_waits_for(struct looker *looker, const struct thread_name *thread, int32_t holder)
+{
+	const struct system_call call = system_call_read(thread->pid, thread->tid);
+	const struct wait_object object = looker_object(looker, thread->pid, thread->tid, &call);
+	return object.kind == WAIT_ON_FUTEX && object.holder == holder;
+}
+
+size_t session_find_deadlock(const struct session *session, int32_t tids[SESSION_DEADLOCK_MOST])
+{
+	const struct session_time *time = &session->time;
+	struct thread_name threads[SESSION_DEADLOCK_MOST];
+	if (!time->account || !time->looker)
+		return 0;
+	const size_t nr = time_account_find_deadlock(time->account, threads, SESSION_DEADLOCK_MOST);
+	for (size_t i = 0; i < nr; i++) {
+		if (!still_waits_for(time->looker, &threads[i], threads[(i + 1) % nr].tid))
+			return 0;
+		tids[i] = threads[i].tid;
+	}
+	return nr;
 }
 
 const struct wait_sum *session_wait_sums(struct session *session, size_t *nr)

@@ -416,6 +416,7 @@ static void note_wait(const struct time_account *account, struct thread *thread,
 	if (look->call) {
 		free(thread->call);
 		thread->call = look->call[0] ? strdup(look->call) : NULL;
+		thread->lock_holder = look->lock_holder;
 	}
 	if (thread->waited && account->is_on) {
 		thread->nr_looks[look->waits_for]++;

@@ -36,9 +36,10 @@ struct thread {
 	uint32_t nr_looks_all;
 	bool waited; /* when it was looked at last; for what */
 	enum wait_kind waited_for;
-	uint64_t waited_at; /* when that look was */
-	char *call;	    /* in which system call; NULL: not known */
-	int64_t entered;    /* the call that it is in, by records of calls; -1: not known */
+	uint64_t waited_at;  /* when that look was */
+	char *call;	     /* in which system call; NULL: not known */
+	int32_t lock_holder; /* of the lock that it waits for; 0: not known */
+	int64_t entered;     /* the call that it is in, by records of calls; -1: not known */
 	uint64_t entered_ns;
 	struct wait_shares shares;
 	uint64_t told; /* up to when it was told what it does */

@@ -100,15 +100,6 @@ size_t time_account_nr_live(const struct time_account *account)
 	return HASH_COUNT(account->live);
 }
 
-bool time_account_all_locked(const struct time_account *account)
-{
-	struct thread *thread, *next;
-	HASH_ITER (hh, account->live, thread, next)
-		if (!thread->waited || thread->waited_for != WAIT_LOCK)
-			return false;
-	return HASH_COUNT(account->live) > 1;
-}
-
 uint64_t time_account_nr_left_out(const struct time_account *account)
 {
 	return account->nr_left_out;

@@ -214,12 +214,22 @@ static void warn_of_losses(struct items *items, const struct model *model, struc
 		add(items, ROLE_WARN, "throttled %" PRIu64 "x!", in->throttled);
 }
 
+static void add_deadlock(struct items *items, const struct ui_facts *facts, struct text *text)
+{
+	text_clear(text);
+	for (unsigned i = 0; i < facts->nr_deadlock; i++)
+		text_addf(text, "%s%" PRId32, i ? ", " : "", facts->deadlock[i]);
+	if (facts->nr_deadlock)
+		add(items, ROLE_BAD, "deadlock: %s!", text_string(text));
+	else if (facts->all_wait_for_locks)
+		add(items, ROLE_DIM, "all wait for locks or conditions");
+}
+
 static void add_warnings(struct items *items, const struct model *model, struct text *text)
 {
 	const struct ui_facts *facts = &model->facts;
 	const struct selection_totals *totals = &model->totals;
-	if (facts->all_wait_for_locks)
-		add(items, ROLE_BAD, "all wait for locks!");
+	add_deadlock(items, facts, text);
 	const bool is_of_threads = model->time == TIME_SHOWN_WAIT || model->time == TIME_SHOWN_WALL;
 	if (is_of_threads && model->time_events[TIME_SHOWN_GOROUTINES] != UINT32_MAX)
 		add(items, ROLE_DIM, "threads; o: goroutines");

@@ -22,7 +22,7 @@ static int refresh(struct view *view, struct model *model)
 	struct info_view *info = info_of(view);
 	text_clear(&info->text);
 	model_set_read(model); /* they stand among the lines */
-	model->host->info(model->host->context, &info->text);
+	model->host->info(model->host->context, model_event_shown(model), model->time, &info->text);
 	size_t nr = 0;
 	for (size_t i = 0; i < info->text.size; i++)
 		nr += info->text.bytes[i] == '\n';

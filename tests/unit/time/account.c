@@ -362,6 +362,56 @@ static void all_wait_for_locks(void)
 	time_account_free(account);
 }
 
+static void look_at_lock(struct time_account *account, int32_t tid, int32_t holder)
+{
+	const struct thread_look look = {.pid = PID,
+					 .tid = tid,
+					 .name = "thread",
+					 .state = 'S',
+					 .waits_for = WAIT_LOCK,
+					 .sched = {.is_known = true},
+					 .call = "futex",
+					 .lock_holder = holder};
+	CHECK_EQ(time_account_look(account, &look, 100 * MS), 0);
+}
+
+/* Whoever waits for one of those that do is none of them, nor is who waits for one that runs. */
+static void threads_that_wait_for_one_another(void)
+{
+	struct thread_name threads[3];
+	struct time_account *account = begin();
+	time_account_switch(account, true, 0);
+	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 0);
+	look(account, TID, 'R', 90, 0, 0);
+	look_at_lock(account, 101, TID);
+	look_at_lock(account, 102, 101);
+	look_at_lock(account, 103, 999);
+	look_at_lock(account, 104, 0);
+	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 0);
+	look_at_lock(account, 105, 106);
+	look_at_lock(account, 106, 107);
+	look_at_lock(account, 107, 106);
+	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 2);
+	CHECK_EQ(threads[0].tid + threads[1].tid, 106 + 107);
+	CHECK_EQ(threads[0].pid, PID);
+	CHECK_EQ(time_account_find_deadlock(account, threads, 2), 2);
+	CHECK_EQ(time_account_find_deadlock(account, threads, 1), 0);
+	/* As it was looked at last. */
+	const struct thread_look same = {.pid = PID,
+					 .tid = 107,
+					 .state = 'S',
+					 .waits_for = WAIT_LOCK,
+					 .sched = {.is_known = true}};
+	CHECK_EQ(time_account_look(account, &same, 110 * MS), 0);
+	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 2);
+	look(account, 107, 'R', 120, 0, 0);
+	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 0);
+	look_at_lock(account, 108, 108); /* itself */
+	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 1);
+	CHECK_EQ(threads[0].tid, 108);
+	time_account_free(account);
+}
+
 static void waits_that_nobody_saw(void)
 {
 	struct time_account *account = begin();
@@ -605,6 +655,7 @@ int main(void)
 	RUN(exec_of_a_thread_that_is_not_the_first);
 	RUN(waits_are_shared_out_by_what_was_seen);
 	RUN(all_wait_for_locks);
+	RUN(threads_that_wait_for_one_another);
 	RUN(waits_that_nobody_saw);
 	RUN(a_stack_that_is_lost);
 	RUN(a_kernel_that_does_not_count);

@@ -199,9 +199,12 @@ static inline void tell_facts(void *context, uint32_t event, struct ui_facts *fa
 	}
 }
 
-static inline void tell_info(void *context, struct text *lines)
+static inline void tell_info(void *context, uint32_t event, enum time_shown time,
+			     struct text *lines)
 {
 	(void)context;
+	(void)event;
+	(void)time;
 	text_add(lines, "target     program[42]\nevent      cpu-clock\n");
 }
 

@@ -40,9 +40,11 @@ static void small_facts(void *context, uint32_t event, struct ui_facts *facts)
 	*facts = small.facts;
 }
 
-static void small_info(void *context, struct text *lines)
+static void small_info(void *context, uint32_t event, enum time_shown time, struct text *lines)
 {
 	(void)context;
+	(void)event;
+	(void)time;
 	text_add(lines, small.info);
 }
 
