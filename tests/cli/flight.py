@@ -89,7 +89,9 @@ def of_a_short_run_it_has_everything():
 def it_goes_on_after_the_moment():
     with directory() as where, target("spin") as program, recorder_of(where, "--last", "1s", "--post", "1s", "-p", program.pid) as recorder:
         wait_for_cpu_time(program.pid, 0.5)
+        recorder.signal(signal.SIGUSR2)
         found = asked_and_written(recorder, recorder.process.pid)
+        recorder.until_said("asked for 1 more time within 1.0 s of a slice: none was written for that")
         check(" before and 1.0 s after SIGUSR2, " in excerpt_of(found[1]), excerpt_of(found[1]))
         times = times_of(found[1])
         check(len(times) == int(found[3]) and 0.5 < max(times) - min(times) <= 2, f"{max(times) - min(times)} s")
@@ -426,7 +428,7 @@ def an_ordinary_user_has_his_own():
 def bad_input():
     for words, mark in (("cpu", ">>>"), ("cpu>", "cpu>>>>"), ("cpu>x%", "cpu>>>>x%"), ("cpu>5", "cpu>5>>>"), ("cpu>5% for", "for>>>"),
                         ("cpu>5% for 2parsecs", "for >>>2parsecs"), ("cpu>5% for 2s now", "2s >>>now"), ("cpus>5%", ">>>cpus"),
-                        ("exit!=1", "exit!=>>>1"), ("file", "file>>>"), ("event", "event>>>"), ("", ">>>"), ("cpu>1e9%", ">>>1e9"), ("wait", "wait>>>"), ("wait>x", "wait>>>>x"),
+                        ("exit!=1", "exit!=>>>1"), ("file", "file>>>"), ("file /tmp/", "/tmp/>>>"), ("event", "event>>>"), ("", ">>>"), ("cpu>1e9%", ">>>1e9"), ("wait", "wait>>>"), ("wait>x", "wait>>>>x"),
                         ("wait>1ms", "wait>>>>1ms"), ("wait>1s for fun", "for >>>fun"), ("wait>1s for lock,", "lock,>>>"),
                         ("latency", "latency>>>"), ("latency x>1s", "latency >>>x>1s"), ("latency /bin/x:f", ">>>/bin/x:f"), ("latency /bin/x:f>", "f>>>>"),
                         ("latency /bin/x:f>1s now", "1s >>>now")):
@@ -440,6 +442,11 @@ def bad_input():
                              (("--last", "1s", "--html", "x.html"), "mutually exclusive"), (("--last", "1s", "-o", "-"), "slices are files"),
                              (("--last", "1s", "--trigger", "event no:such"), "'no:such' is not sampled")):
         check_refused(ctop("record", *arguments, "--", "true"), 2, words)
+    check_refused(ctop("dump", "x"), 2, "as in dump 1234")
+    check_refused(ctop("dump", "1,2"), 2, "one recorder at a time", "as in dump 1234")
+    for output in "/no/such/x.ctop", "/proc/version/x.ctop":
+        result = ctop("record", "--last", "1s", "-o", output, "-p", os.getpid())
+        check_refused(result, 1, f"slices cannot be written into '{os.path.dirname(output)}'", "-o FILE")
     check_refused(ctop("record", "--last", "1s", "--trigger", "exit!=0", "-p", os.getpid()), 2, "only a command's exit status is known")
     check_refused(ctop("record", "--last", "1s", "--trigger", "wait>1s", "-a"), 2, "of whole CPUs waits are not known")
     check_refused(ctop("record", "--last", "1s", "--trigger", "file /no/such/place", "-p", os.getpid()), 1, "cannot watch for '/no/such/place'")

@@ -28,10 +28,13 @@ class Recorder:
                 return found
         check(False, f"ended without saying {pattern}: {self.said}")
 
+    def signal(self, number):
+        """That it has seen."""
+        self.process.send_signal(number)
+        wait_until(lambda: not int(status_of(self.process.pid, "ShdPnd"), 16) >> (number - 1) & 1, "signal to be taken")
+
     def interrupt(self):
-        """^C, that it has seen."""
-        self.process.send_signal(signal.SIGINT)
-        wait_until(lambda: not int(status_of(self.process.pid, "ShdPnd"), 16) >> (signal.SIGINT - 1) & 1, "signal to be taken")
+        self.signal(signal.SIGINT)
 
     def end(self):
         if self.process.poll() is None:

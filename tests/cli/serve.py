@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`ctop serve`: profiles over HTTP, for those who may have them, and nobody else."""
 
+import base64
 import contextlib
 import gzip
 import http.client
@@ -230,6 +231,23 @@ def a_port_takes_a_token():
                 check_status(answer, 401, "Bearer")
                 check(answer.headers["WWW-Authenticate"] == "Bearer", f"{answer.headers}")
         check(one.metric('ctop_requests_refused_total{reason="no_token"}', **BEARER) == 27, "counts")
+        # As a password, whoever's: what http://USER:TOKEN@HOST makes of it.
+        for user, password, status in (("x", TOKEN, 200), ("", TOKEN, 200), ("x:y", TOKEN, 401), ("x", TOKEN[:-1], 401), ("x", "", 401)):
+            said = base64.b64encode(f"{user}:{password}".encode()).decode()
+            check_status(one.get("/metrics", Authorization=f"Basic {said}"), status)
+        for wrong in "x", "====", base64.b64encode(TOKEN.encode()).decode(), "eDow" * 1000, "eDow\u00e9":
+            check_status(one.get("/metrics", Authorization=f"Basic {wrong}"), 401)
+
+
+@case
+def go_tool_pprof_asks_it():
+    need_program("go")
+    with directory() as where, server_with_token() as one:
+        path = os.path.join(where, "x.pb.gz")
+        address = f"http://ctop:{TOKEN}@{one.place}/debug/pprof/profile?seconds=1"
+        result = run("go", "tool", "pprof", "-proto", "-output", path, address, env={**os.environ, "PPROF_TMPDIR": where, "HOME": where})
+        check(result.returncode == 0, result.stderr)
+        check("spin_loop" in run("go", "tool", "pprof", "-top", path, env={**os.environ, "HOME": where}).stdout, "nothing in it")
 
 
 @case

@@ -130,6 +130,7 @@ bool model_zoom_out(struct model *model);
 /* A step that all views narrow to; the range before it is taken back. */
 void model_set_range(struct model *model, uint64_t from_ns, uint64_t to_ns, const char *label);
 bool model_has_range(const struct model *model);
+bool model_drop_range(struct model *model); /* false: there was none */
 /* Said of a key, safe text. */
 void model_tell(struct model *model, const char *message);
 /* All, without the kernel, the kernel only. */

@@ -121,16 +121,58 @@ static bool is_token(const struct http_rules *rules, const char *said)
 	return !differs;
 }
 
+/* What follows a scheme of RFC 9110, 11.6.2; NULL: it is another. */
+static const char *credentials(const char *said, const char *scheme)
+{
+	const size_t size = strlen(scheme);
+	return strncasecmp(said, scheme, size) != 0 || said[size] != ' '
+		       ? NULL
+		       : said + size + strspn(said + size, " ");
+}
+
+/* RFC 4648, 4. How many bytes; 0: that is none, or there is no room for it. */
+static size_t base64_take(const char *text, char *bytes, size_t capacity)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t nr = 0;
+	uint32_t bits = 0;
+	unsigned nr_bits = 0;
+	for (; *text && *text != '='; text++) {
+		const char *digit = strchr(digits, *text);
+		if (!digit || nr == capacity)
+			return 0;
+		bits = bits << 6 | (uint32_t)(digit - digits);
+		nr_bits += 6;
+		if (nr_bits < 8)
+			continue;
+		nr_bits -= 8;
+		bytes[nr++] = (char)(bits >> nr_bits);
+	}
+	return text[strspn(text, "=")] ? 0 : nr;
+}
+
+/* "USER:PASSWORD" (RFC 7617), as of http://USER:TOKEN@HOST in an address: go tool pprof knows no other way. The user may be anybody. */
+static bool has_token_as_password(const struct http_rules *rules, const char *said)
+{
+	enum { USER_MOST = 64 };
+	char bytes[USER_MOST + HTTP_TOKEN_MAX + 2];
+	const size_t nr = base64_take(said, bytes, sizeof(bytes) - 1);
+	bytes[nr] = '\0';
+	const char *colon = memchr(bytes, ':', nr);
+	return colon && is_token(rules, colon + 1);
+}
+
 static bool has_token(const struct http_request *request)
 {
-	static const char scheme[] = "Bearer ";
 	const char *said = request->authorization;
 	if (!request->rules->has_token)
 		return true;
-	if (!said || strncasecmp(said, scheme, sizeof(scheme) - 1) != 0)
-		return false;
-	said += sizeof(scheme) - 1;
-	return is_token(request->rules, said + strspn(said, " "));
+	const char *token = said ? credentials(said, "Bearer") : NULL;
+	if (token)
+		return is_token(request->rules, token);
+	const char *basic = said ? credentials(said, "Basic") : NULL;
+	return basic && has_token_as_password(request->rules, basic);
 }
 
 static bool check_asker(const struct http_request *request, bool needs_token,

@@ -57,7 +57,7 @@ struct flight {
 	struct wish wish;
 	int signal_fd;		 /* readable at the end: nothing is waited for any more */
 	uint64_t quiet_until_ns; /* no trigger writes another slice before */
-	uint64_t nr_written, nr_failed, nr_quiet;
+	uint64_t nr_written, nr_failed, nr_quiet, nr_quiet_told;
 	bool tells_no_waits; /* it was said that waits are not known */
 	bool tells_budget;   /* it was said that --budget is not held */
 	int result;	     /* of a call whose caller cannot fail */
@@ -156,6 +156,18 @@ static uint64_t wall_of(uint64_t ns)
 	return wall_ns - (clock_now_ns() - ns);
 }
 
+static void say_quiet(struct flight *flight)
+{
+	const uint64_t nr = flight->nr_quiet - flight->nr_quiet_told;
+	if (nr)
+		say("asked for %llu more time%s within %.1f s of a slice: none was written for "
+		    "%s",
+		    (unsigned long long)nr, nr == 1 ? "" : "s",
+		    (double)flight->options->last_ns / (double)NS_PER_SECOND,
+		    nr == 1 ? "that" : "these");
+	flight->nr_quiet_told = flight->nr_quiet;
+}
+
 static void say_failed(struct flight *flight, const struct error *error)
 {
 	flight->nr_failed++;
@@ -171,6 +183,8 @@ static void say_written(struct flight *flight, int result)
 		slice_files_keep(&flight->files, flight->slice_path, flight->options->keep);
 		if (!flight->options->quiet)
 			say("%s: %s", flight->slice_path, text_string(&flight->slice_words));
+		if (!flight->options->quiet)
+			say_quiet(flight);
 		return;
 	}
 	struct error error = {0};
@@ -429,7 +443,7 @@ static void end_flight(struct flight *flight)
 	}
 }
 
-static void print_summary(const struct flight *flight)
+static void print_summary(struct flight *flight)
 {
 	const struct session_stats stats = session_stats(flight->session);
 	say("%llu samples of %s in %.1f s, %llu lost; slices: %llu written, %llu not",
@@ -437,11 +451,7 @@ static void print_summary(const struct flight *flight)
 	    (double)(stats.end_ns - stats.start_ns) / (double)NS_PER_SECOND,
 	    (unsigned long long)stats.lost, (unsigned long long)flight->nr_written,
 	    (unsigned long long)flight->nr_failed);
-	if (flight->nr_quiet)
-		say("asked for %llu more times within %.1f s of a slice: none was written for "
-		    "these",
-		    (unsigned long long)flight->nr_quiet,
-		    (double)flight->options->last_ns / (double)NS_PER_SECOND);
+	say_quiet(flight);
 }
 
 static int run(struct flight *flight, struct error *error)
@@ -480,6 +490,9 @@ static int open_and_run(struct flight *flight, struct error *error)
 		error_usage(error, "slices are files: -o %s is none", options->output);
 		return error_remedy(error, "name a file: slices are named after it");
 	}
+	/* Slices may come after days only. */
+	if (slice_files_check(options->output, error))
+		return -EINVAL;
 	flight->watch = trigger_watch_new(options, error);
 	if (!flight->watch)
 		return -EINVAL;

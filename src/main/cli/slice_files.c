@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "slice_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -48,6 +49,22 @@ static int open_directory_of(const char *path)
 		snprintf(directory, sizeof(directory), "%.*s",
 			 slash == path ? 1 : (int)(slash - path), path);
 	return open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int slice_files_check(const char *output, struct error *error)
+{
+	const char *slash = strrchr(output, '/');
+	const int bytes = slash ? slash == output ? 1 : (int)(slash - output) : 1;
+	const int directory = open_directory_of(output);
+	const int result =
+		directory < 0 || faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+	if (directory >= 0)
+		close(directory);
+	if (!result)
+		return 0;
+	error_set(error, result, "slices cannot be written into '%.*s': %s", bytes,
+		  slash ? output : ".", strerror(-result));
+	return error_remedy(error, "name a file in a directory that can be written, with -o FILE");
 }
 
 static bool is_same(int a, int b)

@@ -8,11 +8,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <ctop/base/error.h>
+
 enum { SLICE_NAMES_MOST = 100 };
 
 /* "profile.ctop" and a moment in Unix time: "profile-20260131-235959.ctop"; with a number "...59-1.ctop". */
 void slice_file_name(char *path, size_t size, const char *output, uint64_t wall_ns,
 		     unsigned number);
+
+/* Whether its directory is there and may be written by now. 0, or a negative code with cause and remedy. */
+int slice_files_check(const char *output, struct error *error);
 
 struct slice_files {
 	int directory_plus_1; /* theirs, once one is kept; its descriptor + 1 */

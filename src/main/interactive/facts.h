@@ -35,6 +35,7 @@ struct facts {
 	uint64_t execs;
 	uint64_t known_exec_ns; /* execs up to here are known of, or a command's first */
 	struct text idle, notices, fetching;
+	uint64_t idle_due_ns; /* when it is described again */
 	struct runtime_note runtimes[RUNTIME_NOTES_MAX];
 	size_t nr_runtimes;
 	bool has_go;

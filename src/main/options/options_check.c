@@ -260,14 +260,14 @@ static int finish_dump(struct parse *parse)
 	int code = parse->nr_operands
 			   ? parse_ids("dump", parse->operands[0], 1, &pids, parse->error)
 			   : 0;
-	if (!code && pids.nr > 1) {
-		error_usage(parse->error, "one recorder at a time");
-		code = error_remedy(parse->error, "give one PID");
-	}
+	if (!code && pids.nr > 1)
+		code = error_usage(parse->error, "one recorder at a time");
 	if (!code && pids.nr)
 		parse->options->recorder_pid = pids.items[0];
 	free(pids.items);
-	return code;
+	return code ? error_remedy(parse->error, "give the PID of one, as in dump 1234, or none: "
+						 "the only one that runs is asked")
+		    : 0;
 }
 
 /* Local users are not all the same one: they would get each other's stacks, and root's. */

@@ -153,7 +153,8 @@ static int take_subject(struct place *place, struct trigger *trigger, enum trigg
 	trigger->subject = place->at;
 	trigger->subject_bytes = strlen(place->at);
 	place->at += trigger->subject_bytes;
-	return 0;
+	return kind == TRIGGER_FILE && place->at[-1] == '/' ? wrong(place, "a directory is no file")
+							    : 0;
 }
 
 static int take_exit(struct place *place, struct trigger *trigger)

@@ -363,11 +363,17 @@ bool model_has_range(const struct model *model)
 	return range_zoom(model) != NULL;
 }
 
+bool model_drop_range(struct model *model)
+{
+	const struct zoom *range = range_zoom(model);
+	if (range)
+		remove_zoom(model, (size_t)(range - model->zooms));
+	return range != NULL;
+}
+
 void model_set_range(struct model *model, uint64_t from_ns, uint64_t to_ns, const char *label)
 {
-	const struct zoom *before = range_zoom(model);
-	if (before)
-		remove_zoom(model, (size_t)(before - model->zooms));
+	model_drop_range(model);
 	const size_t nr = model->nr_zooms;
 	model_zoom(model, (struct selection_criterion){.what = SELECTION_TEXT}, label);
 	if (model->nr_zooms == nr)

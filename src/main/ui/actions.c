@@ -201,6 +201,8 @@ static enum ui_wish go_back(struct ui *ui)
 {
 	if (ui->current == VIEW_PICKER || ui->current == VIEW_REFUSAL)
 		return UI_WISH_QUIT;
+	if (ui->current == VIEW_TIMELINE && model_drop_range(&ui->model))
+		return UI_WISH_NONE;
 	if (ui_is_beside(ui->current))
 		ui_show(ui, ui->beneath);
 	else if ((int)ui->current >= NR_VIEWS)
