@@ -166,21 +166,22 @@ def a_call_takes_too_long():
         raise Skip("this kernel has no uprobes")
     with directory() as where:
         program = compiled(where, CALLS)
-        for limit, met in ("500ms", True), ("600s", False):
-            with recorder_of(where, "--last", "60s", "--trigger", f"latency {program}:call>{limit}", "--", program, "0.7") as recorder:
+        for name, limit, met in (f"{program}:call", "500ms", True), (f"{program}:call", "600s", False), ("call", "500ms", True):
+            with recorder_of(where, "--last", "60s", "--trigger", f"latency {name}>{limit}", "--", program, "0.7") as recorder:
                 recorder.said += recorder.process.stderr.read().splitlines()
                 check(recorder.process.wait(PATIENCE) == 0, f"{recorder.said}")
             check(len(recorder.slices()) == met, f"{limit}: {recorder.said}")
             for path in recorder.slices():
-                found = re.search(rf"{BEFORE}latency .*:call>500ms \(a call took ([\d.]+) ms\)", excerpt_of(path))
+                found = re.search(rf"{BEFORE}latency {name}>500ms \(a call took ([\d.]+) ms\)", excerpt_of(path))
                 check(found and float(found[1]) > 500, excerpt_of(path))
                 os.unlink(path)
 
 
 @case
 def an_event_is_sampled():
+    """It is, if it was not asked for otherwise."""
     with directory() as where, recorder_of(
-            where, "-e", "page-faults", "--last", "60s", "--trigger", "event page-faults", "--", "sh", "-c",
+            where, "--last", "60s", "--trigger", "event page-faults", "--", "sh", "-c",
             f"{BUILD}/workloads/spin 1; {BUILD}/workloads/faults 1") as recorder:
         found = recorder.until_said(rf"(\S+\.ctop): .* {BEFORE}event page-faults, ")
         check("page-faults" in ctop_ok("report", "--stdio", found[1]).stdout, "the event is not in the slice")
@@ -384,6 +385,7 @@ def a_full_disk_is_told_and_recording_goes_on():
 def who_is_asked():
     check_refused(ctop("dump", os.getpid()), 1, "is no flight recorder")
     check_refused(ctop("dump", "1,2"), 2, "one recorder at a time")
+    check_refused(ctop("record", "--last", "1s", "--trigger", "latency call>20ms", "-a"), 2, "of which file is not said", "-p PID")
     check_refused(ctop("dump", "x"), 2, "x")
     # Whoever looks like one is not killed by the signal that it does not wait for.
     with child("record", "--last=1s", "600", executable=SPIN, stdout=subprocess.DEVNULL) as liar:
@@ -430,7 +432,7 @@ def bad_input():
                         ("cpu>5% for 2parsecs", "for >>>2parsecs"), ("cpu>5% for 2s now", "2s >>>now"), ("cpus>5%", ">>>cpus"),
                         ("exit!=1", "exit!=>>>1"), ("file", "file>>>"), ("file /tmp/", "/tmp/>>>"), ("event", "event>>>"), ("", ">>>"), ("cpu>1e9%", ">>>1e9"), ("wait", "wait>>>"), ("wait>x", "wait>>>>x"),
                         ("wait>1ms", "wait>>>>1ms"), ("wait>1s for fun", "for >>>fun"), ("wait>1s for lock,", "lock,>>>"),
-                        ("latency", "latency>>>"), ("latency x>1s", "latency >>>x>1s"), ("latency /bin/x:f", ">>>/bin/x:f"), ("latency /bin/x:f>", "f>>>>"),
+                        ("latency", "latency>>>"), ("latency x", "latency >>>x"), ("latency /bin/x:f", ">>>/bin/x:f"), ("latency /bin/x:f>", "f>>>>"),
                         ("latency /bin/x:f>1s now", "1s >>>now")):
         result = ctop("record", "--last", "1s", "--trigger", words, "--", "true")
         check_refused(result, 2, "cpu>150% for 2s")
@@ -440,7 +442,7 @@ def bad_input():
                              (("--last", "soon"), "requires a time"), (("--last", "1ms"), "out of range"),
                              (("--last", "1s", "--last-size", "8Q"), "requires a size"), (("--last", "1s", "--last-size", "1K"), "out of range"),
                              (("--last", "1s", "--html", "x.html"), "mutually exclusive"), (("--last", "1s", "-o", "-"), "slices are files"),
-                             (("--last", "1s", "--trigger", "event no:such"), "'no:such' is not sampled")):
+                             (("--last", "1s", "--trigger", "event no:such"), "unknown event 'no:such'")):
         check_refused(ctop("record", *arguments, "--", "true"), 2, words)
     check_refused(ctop("dump", "x"), 2, "as in dump 1234")
     check_refused(ctop("dump", "1,2"), 2, "one recorder at a time", "as in dump 1234")

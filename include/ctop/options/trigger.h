@@ -7,8 +7,9 @@
  *
  *     cpu>PERCENT% [for TIME]   the target uses more than that of one CPU, for so long (default 1s)
  *     wait>TIME [for KIND,...]  a thread waits longer than that; for lock, io, child or fault, if not said otherwise (wait_kind.h)
- *     latency FILE:FUNCTION>TIME   a call of the function takes longer than that, known when it returns: a uprobe's file and function
- *     event EVENT               a sample of one of the events of -e
+ *     latency [FILE:]FUNCTION>TIME   a call of the function takes longer than that, known when it returns: a uprobe's file (else
+ *                               the target's program) and function
+ *     event EVENT               a sample of that event
  *     file PATH                 somebody makes or changes that file
  *     exit!=0                   the command fails
  *
@@ -37,6 +38,7 @@ struct trigger {
 	unsigned wait_kinds; /* TRIGGER_WAIT: a bit (1 << kind) for each enum wait_kind */
 	const char *subject; /* the event, the path, or FILE:FUNCTION; borrowed, a part of text */
 	size_t subject_bytes;
+	char *made; /* by trigger_check(), of a function without a file: what subject is then. NULL: nothing */
 };
 
 enum { TRIGGERS_MAX = 8 };

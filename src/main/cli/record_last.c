@@ -204,8 +204,9 @@ static int too_few(const struct wish *wish, uint64_t from, uint64_t samples, str
 	error_set(error, -ENODATA, "%s in the %.1f s before %s",
 		  samples ? "only one sample" : "no sample", seconds(from, wish->moment_ns),
 		  wish->why);
-	return error_remedy(error, "the target was idle: keep more with a longer --last, or "
-				   "see where it waits with --time wall");
+	return error_remedy(error,
+			    "the target was idle, or had just begun: keep more with a longer "
+			    "--last, or see where it waits with --time wall");
 }
 
 /* Into a timeline of its own. NULL: out of memory. */

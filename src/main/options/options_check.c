@@ -164,63 +164,6 @@ static int check_system_calls(struct parse *parse)
 	return 0;
 }
 
-/* Each call counts: what is asked of all events, and the guard, are not for these. */
-static int add_probe(struct parse *parse, const char *kind, const struct trigger *trigger)
-{
-	struct options *options = parse->options;
-	char text[EVENT_TEXT_BYTES];
-	if ((size_t)snprintf(text, sizeof(text), "%s%.*s", kind, (int)trigger->subject_bytes,
-			     trigger->subject) >= sizeof(text)) {
-		error_usage(parse->error, "--trigger %.40s...: the name is too long",
-			    trigger->text);
-		return error_remedy(parse->error, "give a shorter path, as a link's");
-	}
-	for (size_t i = 0; i < options->nr_events; i++)
-		if (!strcmp(options->events[i].asked, text))
-			return 0;
-	const int code = options_add_event(text, options, parse->error);
-	if (!code)
-		options->events[options->nr_events - 1].period = 1;
-	return code;
-}
-
-static int check_latency(struct parse *parse, const struct trigger *trigger)
-{
-	struct options *options = parse->options;
-	int code = options->nr_events ? 0 : options_add_event("cycles", options, parse->error);
-	if (!code)
-		code = add_probe(parse, TRIGGER_AT_ENTRY, trigger);
-	return code ? code : add_probe(parse, TRIGGER_AT_RETURN, trigger);
-}
-
-/* Whether it can come true. */
-static int check_trigger(struct parse *parse, const struct trigger *trigger)
-{
-	const struct options *options = parse->options;
-	if (trigger->kind == TRIGGER_LATENCY)
-		return check_latency(parse, trigger);
-	if (trigger->kind == TRIGGER_EXIT && !options->argv) {
-		error_usage(parse->error, "--trigger %s: only a command's exit status is known",
-			    trigger->text);
-		return error_remedy(parse->error,
-				    "let ctop start it: ctop record --last 30s --trigger 'exit!=0' "
-				    "-- CMD");
-	}
-	if (trigger->kind == TRIGGER_WAIT && (options->system_wide || options->cgroup)) {
-		error_usage(parse->error, "--trigger %s: of whole CPUs waits are not known",
-			    trigger->text);
-		return error_remedy(parse->error, "name processes, as with -p PID");
-	}
-	if (trigger->kind != TRIGGER_EVENT)
-		return 0;
-	for (size_t i = 0; i < options->nr_events; i++)
-		if (!strcmp(options->events[i].asked, trigger->subject))
-			return 0;
-	error_usage(parse->error, "--trigger: '%.100s' is not sampled", trigger->subject);
-	return error_remedy(parse->error, "name it among the events, as in -e cpu-clock,%.100s",
-			    trigger->subject);
-}
-
 /* What a flight recorder takes, and what it cannot be together with. */
 static int check_last(struct parse *parse)
 {
@@ -247,7 +190,7 @@ static int check_last(struct parse *parse)
 	if (!options->last_bytes)
 		options->last_bytes = DEFAULT_LAST_BYTES;
 	for (size_t i = 0; i < options->nr_triggers; i++) {
-		const int code = check_trigger(parse, &options->triggers[i]);
+		const int code = trigger_check(parse, &options->triggers[i]);
 		if (code)
 			return code;
 	}

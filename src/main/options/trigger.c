@@ -25,7 +25,7 @@ static int wrong(const struct place *place, const char *what)
 	error_marked(place->error, place->text, (size_t)(place->at - place->text), "%s", what);
 	return error_remedy(place->error,
 			    "write cpu>150%% for 2s, wait>500ms for lock, "
-			    "latency FILE:FUNCTION>20ms, event EVENT, file PATH or exit!=0");
+			    "latency FUNCTION>20ms, event EVENT, file PATH or exit!=0");
 }
 
 static void skip_blanks(struct place *place)
@@ -131,9 +131,7 @@ static int take_latency(struct place *place, struct trigger *trigger)
 	while (bytes && (place->at[bytes - 1] == ' ' || place->at[bytes - 1] == '\t'))
 		bytes--;
 	if (!bytes)
-		return wrong(place, "no FILE:FUNCTION>TIME");
-	if (!memchr(place->at, ':', bytes))
-		return wrong(place, "no FILE:FUNCTION");
+		return wrong(place, "no FUNCTION>TIME");
 	trigger->subject_bytes = bytes;
 	place->at = sign + 1;
 	skip_blanks(place);

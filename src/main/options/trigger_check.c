@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a trigger can come true, and which events it needs for that. */
+#include "options_parse.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "option_values.h"
+
+/* What is sampled besides. */
+static int add_default_event(struct parse *parse)
+{
+	struct options *options = parse->options;
+	return options->nr_events ? 0 : options_add_event("cycles", options, parse->error);
+}
+
+/* Each call counts: what is asked of all events, and the guard, are not for these. */
+static int add_probe(struct parse *parse, const char *kind, const struct trigger *trigger)
+{
+	struct options *options = parse->options;
+	char text[EVENT_TEXT_BYTES];
+	if ((size_t)snprintf(text, sizeof(text), "%s%.*s", kind, (int)trigger->subject_bytes,
+			     trigger->subject) >= sizeof(text)) {
+		error_usage(parse->error, "--trigger %.40s...: the name is too long",
+			    trigger->text);
+		return error_remedy(parse->error, "give a shorter path, as a link's");
+	}
+	for (size_t i = 0; i < options->nr_events; i++)
+		if (!strcmp(options->events[i].asked, text))
+			return 0;
+	const int code = options_add_event(text, options, parse->error);
+	if (!code)
+		options->events[options->nr_events - 1].period = 1;
+	return code;
+}
+
+/* Of a target that is one program: its file, as the command or /proc/PID/exe names it. False: it is none. */
+static bool own_program(const struct options *options, char path[PATH_MAX])
+{
+	char link[48];
+	if (options->argv)
+		return snprintf(path, PATH_MAX, "%s", options->argv[0]) < PATH_MAX;
+	if (options->pids.nr != 1)
+		return false;
+	snprintf(link, sizeof(link), "/proc/%d/exe", options->pids.items[0]);
+	const ssize_t size = readlink(link, path, PATH_MAX - 1);
+	path[size > 0 ? size : 0] = '\0';
+	return size > 0;
+}
+
+/* A function without a file is the target's own. */
+static int add_file(struct parse *parse, struct trigger *trigger)
+{
+	char path[PATH_MAX];
+	if (memchr(trigger->subject, ':', trigger->subject_bytes))
+		return 0;
+	if (!own_program(parse->options, path)) {
+		error_usage(parse->error, "--trigger %s: the function of which file is not said",
+			    trigger->text);
+		return error_remedy(parse->error, "name it, as in latency /usr/bin/redis-server:"
+						  "call>20ms, or one target with -p PID or -- CMD");
+	}
+	const int size = asprintf(&trigger->made, "%s:%.*s", path, (int)trigger->subject_bytes,
+				  trigger->subject);
+	if (size < 0) {
+		trigger->made = NULL;
+		return -ENOMEM;
+	}
+	trigger->subject = trigger->made;
+	trigger->subject_bytes = (size_t)size;
+	return 0;
+}
+
+static int check_latency(struct parse *parse, struct trigger *trigger)
+{
+	int code = add_file(parse, trigger);
+	if (!code)
+		code = add_default_event(parse);
+	if (!code)
+		code = add_probe(parse, TRIGGER_AT_ENTRY, trigger);
+	return code ? code : add_probe(parse, TRIGGER_AT_RETURN, trigger);
+}
+
+static int check_event(struct parse *parse, const struct trigger *trigger)
+{
+	struct options *options = parse->options;
+	for (size_t i = 0; i < options->nr_events; i++)
+		if (!strcmp(options->events[i].asked, trigger->subject))
+			return 0;
+	const int code = add_default_event(parse);
+	return code ? code : options_add_event(trigger->subject, options, parse->error);
+}
+
+int trigger_check(struct parse *parse, struct trigger *trigger)
+{
+	const struct options *options = parse->options;
+	if (trigger->kind == TRIGGER_LATENCY)
+		return check_latency(parse, trigger);
+	if (trigger->kind == TRIGGER_EXIT && !options->argv) {
+		error_usage(parse->error, "--trigger %s: only a command's exit status is known",
+			    trigger->text);
+		return error_remedy(parse->error,
+				    "let ctop start it: ctop record --last 30s --trigger 'exit!=0' "
+				    "-- CMD");
+	}
+	if (trigger->kind == TRIGGER_WAIT && (options->system_wide || options->cgroup)) {
+		error_usage(parse->error, "--trigger %s: of whole CPUs waits are not known",
+			    trigger->text);
+		return error_remedy(parse->error, "name processes, as with -p PID");
+	}
+	return trigger->kind == TRIGGER_EVENT ? check_event(parse, trigger) : 0;
+}
