@@ -12,7 +12,8 @@ import live
 
 CALLS = 2800  # each is three functions, one inlined into the other
 INLINES = "static inline __attribute__((always_inline)) unsigned long"
-FUNCTIONS = f"""{INLINES} turn(unsigned long a, unsigned long b) {{ return a << (b & 31) | a >> (7 + (b & 15)); }}
+FUNCTIONS = f"""#include <time.h>
+{INLINES} turn(unsigned long a, unsigned long b) {{ return a << (b & 31) | a >> (7 + (b & 15)); }}
 {INLINES} mix(unsigned long a, unsigned long b) {{ return turn(a * 31, b) ^ (b + (a >> 7)); }}
 {INLINES} step(unsigned long a, unsigned long b) {{ return mix(a + b, a ^ b); }}
 """
@@ -23,14 +24,14 @@ def build_program(where):
     body = "".join(f"\tx = step(x, {7919 * i + 1}ul);\n" for i in range(CALLS))
     with open(source, "w", encoding="utf-8") as file:
         file.write(f"{FUNCTIONS}__attribute__((noinline)) unsigned long work(unsigned long x)\n{{\n{body}\treturn x;\n}}\n"
-                   "int main(void)\n{\n\tvolatile unsigned long x = 1;\n\tfor (;;)\n\t\tx = work(x);\n}\n")
+                   "int main(void)\n{\n\tvolatile unsigned long x = 1;\n\twhile (clock() < 2 * CLOCKS_PER_SEC)\n\t\tx = work(x);\n}\n")
     subprocess.run(["gcc", "-g", "-O2", "-o", program, source], check=True)
     return program
 
 
 def recorded(ctop, where, program):
     path = os.path.join(where, "x.ctop")
-    subprocess.run([ctop, "record", "-q", "-e", "cpu-clock:u", "-o", path, "--duration", "2", "--", program], check=True)
+    subprocess.run([ctop, "record", "-q", "-e", "cpu-clock:u", "-o", path, "--", program], check=True)
     return path
 
 

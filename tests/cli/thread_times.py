@@ -148,7 +148,7 @@ def check_waits_for(thread, kind, least=0.5):
 @case
 def what_threads_wait_for():
     need_root()
-    poll = f"exec {need_program('python3')} -c 'import select; select.select([], [], [], 3)'"
+    poll = f"exec {need_program('python3')} -c 'import os, select; select.select([os.pipe()[0]], [], [], 3)'"
     with directory() as where:
         stats, _ = timed(where, "--", "sh", "-c", f"(sleep 3 | cat; :) & {poll}")
         report = ctop_ok("report", os.path.join(where, "x.ctop")).stdout

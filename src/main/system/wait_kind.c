@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/system/wait_kind.h>
 
+#include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -48,6 +50,17 @@ static const struct {
 	{SYS_pwrite64, WAIT_IO},
 	{SYS_preadv, WAIT_IO},
 	{SYS_pwritev, WAIT_IO},
+#ifdef SYS_preadv2
+	{SYS_preadv2, WAIT_IO},
+	{SYS_pwritev2, WAIT_IO},
+#endif
+	{SYS_msgrcv, WAIT_IO},
+	{SYS_msgsnd, WAIT_IO},
+	{SYS_mq_timedreceive, WAIT_IO},
+	{SYS_mq_timedsend, WAIT_IO},
+#ifdef SYS_open
+	{SYS_open, WAIT_IO},
+#endif
 	{SYS_sendfile, WAIT_IO},
 	{SYS_splice, WAIT_IO},
 	{SYS_copy_file_range, WAIT_IO},
@@ -96,7 +109,31 @@ static enum wait_kind kind_of_place(const char *place)
 	return place[0] ? WAIT_OTHER : WAIT_UNSEEN;
 }
 
-static enum wait_kind kind_of_call(long number)
+/* What only the arguments tell; WAIT_UNSEEN: they tell nothing. */
+static enum wait_kind kind_of_arguments(const struct system_call *call)
+{
+	const uint64_t first = call->arguments[0], second = call->arguments[1];
+	switch (call->number) {
+	case SYS_fcntl:
+		return second == F_SETLKW || second == F_OFD_SETLKW ? WAIT_LOCK : WAIT_UNSEEN;
+	case SYS_clone:
+		return first & CLONE_VFORK ? WAIT_CHILD : WAIT_UNSEEN;
+#ifdef SYS_poll
+	case SYS_poll:
+#endif
+	case SYS_ppoll: /* of no descriptor */
+		return second ? WAIT_UNSEEN : WAIT_SLEEP;
+#ifdef SYS_select
+	case SYS_select:
+#endif
+	case SYS_pselect6:
+		return first ? WAIT_UNSEEN : WAIT_SLEEP;
+	default:
+		return WAIT_UNSEEN;
+	}
+}
+
+static enum wait_kind kind_of_number(long number)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (calls[i].number == number)
@@ -116,7 +153,9 @@ static bool is_told(const struct system_call *call, char state, enum wait_kind *
 		return state == 'D';
 	/* A call that was interrupted goes on under another number. */
 	const bool is_known = call->is_told && call->is_ours && call->number != SYS_restart_syscall;
-	*kind = is_known ? kind_of_call(call->number) : WAIT_UNSEEN;
+	*kind = is_known ? kind_of_arguments(call) : WAIT_UNSEEN;
+	if (is_known && *kind == WAIT_UNSEEN)
+		*kind = kind_of_number(call->number);
 	return is_known;
 }
 

@@ -2,6 +2,9 @@
 /* What threads wait for, from what /proc says of them. */
 #include <ctop/system/wait_kind.h>
 
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -35,6 +38,27 @@ static void by_the_call(void)
 	CHECK_EQ(kind_of_call(SYS_rt_sigtimedwait, 'S', ""), WAIT_OTHER);
 	CHECK_EQ(kind_of_call(1000000, 'S', ""), WAIT_OTHER);
 	CHECK_EQ(kind_of_call(SYS_futex, 'T', ""), WAIT_OTHER);
+}
+
+static enum wait_kind with_arguments(long number, unsigned first, unsigned second)
+{
+	char text[128];
+	snprintf(text, sizeof(text), "%ld 0x%x 0x%x 0x3 0x4 0x5 0x6 " STACK, number, first, second);
+	return of_text(text, 'S', "");
+}
+
+static void by_the_calls_arguments(void)
+{
+	CHECK_EQ(with_arguments(SYS_fcntl, 3, F_SETLKW), WAIT_LOCK);
+	CHECK_EQ(with_arguments(SYS_fcntl, 3, F_OFD_SETLKW), WAIT_LOCK);
+	CHECK_EQ(with_arguments(SYS_fcntl, 3, F_GETFD), WAIT_OTHER);
+	CHECK_EQ(with_arguments(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0), WAIT_CHILD);
+	CHECK_EQ(with_arguments(SYS_clone, SIGCHLD, 0), WAIT_OTHER);
+	CHECK_EQ(with_arguments(SYS_ppoll, 0, 0), WAIT_SLEEP);
+	CHECK_EQ(with_arguments(SYS_ppoll, 1, 2), WAIT_POLL);
+	CHECK_EQ(with_arguments(SYS_pselect6, 0, 0), WAIT_SLEEP);
+	CHECK_EQ(with_arguments(SYS_pselect6, 4, 0), WAIT_POLL);
+	CHECK_EQ(with_arguments(SYS_msgrcv, 1, 2), WAIT_IO);
 }
 
 static void by_the_kernels_function(void)
@@ -77,6 +101,7 @@ static void odd_texts(void)
 int main(void)
 {
 	RUN(by_the_call);
+	RUN(by_the_calls_arguments);
 	RUN(by_the_kernels_function);
 	RUN(without_a_call);
 	RUN(odd_texts);
