@@ -66,8 +66,14 @@ def a_recording_has_it():
         window.wait_for("filter: range")
         window.press("1")
         window.wait_until(shows(r"filter: range .*Esc"), "the range in another view")
+        # What it did there is not what it did in all, unless it always did the same.
+        row = r"^>? +[\d.]+ +([\d.]+) +[\d.]+ +\d+ .*worker"
+        window.press("6")
+        in_range = float(re.search(row, window.wait_until(shows(row), "the thread in the range"), re.M)[1])
         window.press("Escape")
-        window.wait_until(lambda screen: "filter: range" not in screen, "all of it")
+        screen = window.wait_until(lambda screen: "filter: range" not in screen and re.search(row, screen, re.M), "all of it")
+        whole = float(re.search(row, screen, re.M)[1])
+        check(in_range != whole or whole > 95, f"{in_range}: {screen}")
         window.press("q")
         window.wait_for_prompt()
 

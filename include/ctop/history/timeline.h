@@ -133,6 +133,12 @@ struct timeline_cell {
 	bool is_alive;
 	bool is_found; /* a stack there is among those looked for */
 };
+/* What a thread, or all of a process (tid -1), did between two moments, to about a tile. False: none of it lived then, or that is not known. */
+struct timeline_states {
+	uint64_t ns[NR_THREAD_STATES], lived_ns;
+};
+bool timeline_states_in(struct timeline *timeline, int32_t pid, int32_t tid, uint64_t from_ns,
+			uint64_t to_ns, struct timeline_states *states);
 /*
  * What a cell is, as one character: '#' computing for most of it, '+' some, 'q' wanting a CPU, '?' unknown, ' ' no thread, else waiting, by what for: l(ock), i(o), p(oll),
  * s(leep), c(hild), f(ault), o(ther), '-' not seen.

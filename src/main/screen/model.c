@@ -8,6 +8,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
+#include <ctop/history/timeline.h>
 #include <ctop/terminal/theme.h>
 
 static const uint32_t windows[] = {SELECTION_SINCE_START, 2, 5, 10, 30, 60, 300};
@@ -567,8 +568,35 @@ bool model_node_is_kernel(const struct model *model, const struct selection_node
 /* ---- shares ---- */
 
 /* Since a reset nobody knows. */
+static double share_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* What they did in a range of time the timeline has. */
+static bool times_in(const struct model *model, const struct zoom *range, int32_t pid, int32_t tid,
+		     struct ui_times *times)
+{
+	struct timeline *timeline = model->history ? history_timeline(model->history) : NULL;
+	struct timeline_states states;
+	if (!timeline ||
+	    !timeline_states_in(timeline, pid, tid, range->from_ns, range->to_ns, &states))
+		return false;
+	*times = (struct ui_times){
+		.cpu_percent =
+			share_percent(states.ns[THREAD_COMPUTES], range->to_ns - range->from_ns),
+		.running_percent = share_percent(states.ns[THREAD_COMPUTES], states.lived_ns),
+		.runnable_percent = share_percent(states.ns[THREAD_QUEUES], states.lived_ns),
+		.waiting_percent = share_percent(states.ns[THREAD_WAITS], states.lived_ns),
+	};
+	return true;
+}
+
 bool model_times(const struct model *model, int32_t pid, int32_t tid, struct ui_times *times)
 {
+	const struct zoom *range = range_zoom(model);
+	if (range)
+		return times_in(model, range, pid, tid, times);
 	const uint32_t seconds = windows[model->window];
 	return model->host->times && (seconds || !model->begun_s) &&
 	       model->host->times(model->host->context, pid, tid, seconds, times);
