@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/clock.h>
 #include <ctop/report/numbers.h>
 #include <ctop/report/weight_text.h>
 
@@ -71,6 +72,31 @@ static void add_samples(struct header *header)
 	header_end_line(header, "filter");
 }
 
+/*
+ * Computing is sampled, and an ordinary user's samples have none of what the kernel did for his threads; what nobody saw stands nowhere. Then the
+ * whole is not the time that the threads lived.
+ */
+static void add_what_is_missing(struct header *header)
+{
+	enum { TOLD_FROM_PERCENT = 1 };
+	const uint64_t lived_ns = header->facts->stats.times.observed_ns;
+	const uint64_t shown_ns = header->totals->weight;
+	if (header->options->time != TIME_SHOWN_WALL || !lived_ns ||
+	    header->totals->samples != nr_before_filter(header))
+		return;
+	const double percent = 100 * ((double)shown_ns / (double)lived_ns - 1);
+	if (percent > -TOLD_FROM_PERCENT && percent < TOLD_FROM_PERCENT)
+		return;
+	text_addf(&header->line, "; the threads lived %.2f s: ",
+		  (double)lived_ns / (double)NS_PER_SECOND);
+	if (percent < 0)
+		text_addf(&header->line,
+			  "%.1f%% of it is at no stack, as nobody saw it or may sample the kernel",
+			  -percent);
+	else
+		text_addf(&header->line, "samples stand for %.1f%% more, by chance", percent);
+}
+
 /* "130 k faults in 73 samples": of what is shown. */
 static void add_weights(struct header *header)
 {
@@ -81,6 +107,7 @@ static void add_weights(struct header *header)
 	else
 		weight_text_add(header->history, header->facts, header->event, totals,
 				&header->line);
+	add_what_is_missing(header);
 	header_end_line(header, "weight");
 }
 
