@@ -83,8 +83,26 @@ struct task_row {
 struct frame_row {
 	uint64_t address; /* look-up address, in the module's space */
 	struct module_id module;
-	uint32_t reserved;
+	uint32_t seen; /* when it was sampled first: frame_seen_ns() */
 };
+
+/*
+ * In units of 2^16 ns of CLOCK_MONOTONIC, rounded up, modulo 2^32 (78 hours); 0: not known. A time that comes later, to within such a unit; what is later
+ * than now, or not known, was now.
+ */
+enum { FRAME_SEEN_SHIFT = 16 };
+static inline uint32_t frame_seen(uint64_t time_ns)
+{
+	return (uint32_t)((time_ns + (1 << FRAME_SEEN_SHIFT) - 1) >> FRAME_SEEN_SHIFT);
+}
+
+static inline uint64_t frame_seen_ns(uint32_t seen, uint64_t now_ns)
+{
+	const uint64_t now = now_ns >> FRAME_SEEN_SHIFT;
+	const uint32_t age = (uint32_t)now - seen;
+	return !seen || age > UINT32_MAX / 2 || age > now ? now_ns
+							  : (now - age) << FRAME_SEEN_SHIFT;
+}
 
 struct node_row {
 	struct node_id parent; /* always a smaller index; 0 is the root */
@@ -200,6 +218,8 @@ int tables_add_task(struct tables_writer *writer, int32_t pid, int32_t tid, uint
 		    struct string_id comm, struct task_id *id);
 int tables_add_task_row(struct tables_writer *writer, const struct task_row *row,
 			struct task_id *id);
+/* Frames that are added from now on were sampled then; 0: that is not known, as at first. */
+void tables_set_time(struct tables_writer *writer, uint64_t time_ns);
 int tables_add_frame(struct tables_writer *writer, struct module_id module, uint64_t address,
 		     struct frame_id *id);
 int tables_add_node(struct tables_writer *writer, struct node_id parent, struct frame_id frame,

@@ -138,6 +138,9 @@ static int unwind_user(struct collector *collector, struct space_context *contex
 		.frame_pointers_only = plain,
 		.thread = fault_unwinds_all() || is_goroutine(tid) ? 0 : (uint64_t)(uint32_t)tid,
 	};
+	/* A file's clock may be another one. */
+	if (!collector->source.file)
+		tables_set_time(collector->output.writer, time_ns);
 	registers_of(sample, &input);
 	input.nr_chain = user_chain(sample, &input.chain);
 	/* A goroutine is no thread: nothing of it is joined with what a thread had. */

@@ -330,11 +330,12 @@ static void end_answer(struct symbolizer *symbolizer, struct symbol_file *file)
 /* ---- frames ---- */
 
 static int wait_for_file(struct symbolizer *symbolizer, struct module *module, uint32_t frame,
-			 bool is_final)
+			 uint32_t seen, bool is_final)
 {
+	const uint64_t seen_ns = frame_seen_ns(seen, clock_now_ns());
 	if (vec_reserve(module, module->nr + 1))
 		return -ENOMEM;
-	module->items[module->nr++] = (struct waiting_frame){frame, is_final, clock_now_ns()};
+	module->items[module->nr++] = (struct waiting_frame){frame, is_final, seen_ns};
 	symbolizer->nr_pending += !is_final;
 	return 0;
 }
@@ -352,7 +353,8 @@ static void look_at(struct symbolizer *symbolizer, uint32_t frame)
 	    (result || state == SYMBOL_NAMED || module->file->key.kind != MODULE_ANON))
 		return;
 	if (!result)
-		result = wait_for_file(symbolizer, module, frame, state != SYMBOL_PENDING);
+		result =
+			wait_for_file(symbolizer, module, frame, row.seen, state != SYMBOL_PENDING);
 	if (!result)
 		work_off(symbolizer, module, row.module, 1);
 	else if (state == SYMBOL_PENDING)

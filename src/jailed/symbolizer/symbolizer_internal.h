@@ -15,7 +15,7 @@
 struct waiting_frame {
 	uint32_t frame;
 	bool is_final;	  /* its row says unknown; a name may still come */
-	uint64_t seen_ns; /* soon after its first sample: generated code is what it was then */
+	uint64_t seen_ns; /* at its first sample, or soon after: generated code is what it was then */
 };
 
 /* A module row of this epoch. */

@@ -22,6 +22,7 @@ struct tables_writer {
 	struct tables *tables;
 	uint32_t nr[NR_TABLES]; /* appended, published or not */
 	uint64_t head;		/* samples written, published or not */
+	uint32_t seen;		/* of frames that are new */
 	struct index strings, tasks, frames, nodes;
 };
 

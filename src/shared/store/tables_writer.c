@@ -195,6 +195,11 @@ int tables_add_task_row(struct tables_writer *writer, const struct task_row *row
 	return append_interned(writer, TABLE_TASKS, &writer->tasks, hash, row, &id->index);
 }
 
+void tables_set_time(struct tables_writer *writer, uint64_t time_ns)
+{
+	writer->seen = frame_seen(time_ns);
+}
+
 int tables_add_frame(struct tables_writer *writer, struct module_id module, uint64_t address,
 		     struct frame_id *id)
 {
@@ -206,7 +211,7 @@ int tables_add_frame(struct tables_writer *writer, struct module_id module, uint
 		if (row->address == address && row->module.index == module.index)
 			return 0;
 	}
-	const struct frame_row row = {.address = address, .module = module};
+	const struct frame_row row = {.address = address, .module = module, .seen = writer->seen};
 	return append_interned(writer, TABLE_FRAMES, &writer->frames, hash, &row, &id->index);
 }
 

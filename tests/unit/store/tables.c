@@ -311,6 +311,23 @@ static void two_processes_agree(void)
 	close(fd);
 }
 
+/* A frame's time goes to the next unit, and is what it was until that is very long ago. */
+static void times_of_frames(void)
+{
+	static const uint64_t ages_ns[] = {0, 1, 1 << 16, 1000000, UINT64_C(3600000000000)};
+	static const uint64_t nows_ns[] = {UINT64_C(1) << 50, (UINT64_C(1) << 48) + 12345,
+					   UINT64_C(5000000000000)};
+	for (size_t i = 0; i < sizeof(nows_ns) / sizeof(*nows_ns); i++)
+		for (size_t k = 0; k < sizeof(ages_ns) / sizeof(*ages_ns); k++) {
+			const uint64_t time_ns = nows_ns[i] - ages_ns[k];
+			const uint64_t seen_ns = frame_seen_ns(frame_seen(time_ns), nows_ns[i]);
+			CHECK(seen_ns >= time_ns && seen_ns - time_ns <= 1 << FRAME_SEEN_SHIFT);
+		}
+	CHECK_EQ(frame_seen_ns(0, 1000000), 1000000);
+	CHECK_EQ(frame_seen_ns(12345, 1000000), 1000000); /* later than now */
+	CHECK_EQ(frame_seen_ns(UINT32_MAX, 0), 0);
+}
+
 int main(void)
 {
 	RUN(equal_rows_are_one);
@@ -325,5 +342,6 @@ int main(void)
 	RUN(every_ring_size_works);
 	RUN(room_is_kept_for_a_file);
 	RUN(two_processes_agree);
+	RUN(times_of_frames);
 	return test_done();
 }

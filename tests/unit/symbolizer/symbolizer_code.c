@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whose code is kept, and when. */
+#include <ctop/base/clock.h>
 #include <ctop/base/lost_pages.h>
 #include <ctop/elf/object.h>
 #include <ctop/store/kept_code.h>
@@ -156,6 +157,7 @@ static void a_file_that_was_overwritten_has_none(void)
 
 static char dump_bytes[4096];
 static size_t dump_size;
+static uint64_t loaded_ns = 1;
 
 static void put(const void *bytes, size_t size)
 {
@@ -176,7 +178,7 @@ static void load(uint64_t start, const char *name, uint64_t size, char fill)
 {
 	char code[64];
 	const uint32_t head[] = {0, (uint32_t)(16 + 40 + strlen(name) + 1 + size)};
-	const uint64_t about[] = {1, UINT64_C(7) << 32 | 7, start, start, size, 1};
+	const uint64_t about[] = {loaded_ns, UINT64_C(7) << 32 | 7, start, start, size, 1};
 	CHECK(size <= sizeof(code));
 	memset(code, fill, size);
 	put(head, sizeof(head));
@@ -228,6 +230,29 @@ static void functions_that_take_each_others_place(void)
 	scene_free(scene);
 }
 
+/* Where it comes to them so late that the dump has both. */
+static void names_are_those_of_the_first_sample(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module = add_jit(scene, 7);
+	const uint64_t now_ns = clock_now_ns();
+	tables_set_time(scene->writer, now_ns - 2 * NS_PER_SECOND);
+	const struct frame_id early = add_frame(scene, module, MAIN + 1);
+	tables_set_time(scene->writer, now_ns - NS_PER_SECOND / 2);
+	const struct frame_id late = add_frame(scene, module, MAIN + 0x11);
+	work(scene);
+	begin_dump();
+	loaded_ns = now_ns - 3 * NS_PER_SECOND;
+	load(MAIN, "first", 0x20, 1);
+	loaded_ns = now_ns - NS_PER_SECOND;
+	load(MAIN, "second", 0x30, 2);
+	loaded_ns = 1;
+	give_dump(scene, module);
+	CHECK_STR(name_of(scene, early), "first");
+	CHECK_STR(name_of(scene, late), "second");
+	scene_free(scene);
+}
+
 static void what_a_dump_does_not_have_is_not_kept(void)
 {
 	struct scene *scene = scene_new();
@@ -261,6 +286,7 @@ int main(void)
 	RUN(a_file_that_cannot_be_had_has_none);
 	RUN(a_file_that_was_overwritten_has_none);
 	RUN(functions_that_take_each_others_place);
+	RUN(names_are_those_of_the_first_sample);
 	RUN(what_a_dump_does_not_have_is_not_kept);
 	return test_done();
 }
