@@ -70,7 +70,7 @@ def states_are_where_they_were():
 
 def run_times(path):
     """{tid: (switches, s on a CPU)} by perf's summary of the scheduler's records."""
-    summary = subprocess.run([need_program("perf"), "sched", "timehist", "-i", path, "-s"], check=False, capture_output=True, text=True, timeout=300)
+    summary = subprocess.run([need_program("perf"), "sched", "timehist", "-i", path, "-s"], check=False, capture_output=True, text=True, errors="replace", timeout=300)
     rows = re.findall(r"^ *\S.*?\[(\d+)(?:/\d+)?\] +-?\d+ +(\d+) +([\d.]+) ", summary.stdout, re.M)
     return {int(tid): (int(switches), float(ms) / 1e3) for tid, switches, ms in rows}
 

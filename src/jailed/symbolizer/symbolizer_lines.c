@@ -73,8 +73,8 @@ static bool has_files(struct symbolizer *symbolizer, struct symbol_file *file, s
 {
 	const uint32_t missing = file->names.missing;
 	enum debug_file which;
-	if (file->asked == ASKED_DEBUG_LINES || file->asked == ASKED_COMMON ||
-	    file->asked == ASKED_SPLIT)
+	/* One question at a time: the answer to another, as for more of the kernel's names, would not be known any more. */
+	if (file->asked != ASKED_NOTHING)
 		return false;
 	const bool lacks = file_lines_lack(&symbolizer->files, file, &which);
 	if (file->names.missing != missing)

@@ -438,6 +438,41 @@ static void kept_names_of_the_kernel(void)
 	scene_free(scene);
 }
 
+/* Lines of what has a name already are looked for when the other names have come: both are asked for, one after the other. */
+static void lines_wait_for_the_kernels_names(void)
+{
+	struct scene *scene = scene_new();
+	const struct module_id module =
+		add_module(scene, (struct module_row){.kind = MODULE_KERNEL}, "[kernel]");
+	CHECK_EQ(symbolizer_want_lines(scene->symbolizer), 0);
+	const struct frame_id core = add_frame(scene, module, 0xffffffff81000010);
+	const struct frame_id made = add_frame(scene, module, 0xffffffffc0000020);
+	work(scene);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module,
+					text_fd(KEPT("ffffffff81000000 T do_work\n")), 0),
+		 0);
+	work(scene);
+	CHECK_STR(name_of(scene, core), "do_work");
+	CHECK_EQ(symbolizer_look_up_lines(scene->symbolizer, 100), 0);
+	CHECK_EQ(scene->nr_asked, 2);
+	CHECK(!scene->asked[1].debug);
+	CHECK_EQ(symbolizer_give_module(scene->symbolizer, module,
+					text_fd("ffffffff81000000 T do_work\n"
+						"ffffffffc0000000 t bpf_prog_1\t[bpf]\n"),
+					0),
+		 0);
+	work(scene);
+	CHECK_STR(name_of(scene, made), "bpf_prog_1");
+	CHECK(is_idle(scene));
+	CHECK_EQ(symbolizer_look_up_lines(scene->symbolizer, 100), 0);
+	CHECK_EQ(scene->nr_asked, 3);
+	CHECK(scene->asked[2].debug);
+	CHECK_EQ(symbolizer_give_debug_file(scene->symbolizer, module, -1, -ENOENT), 0);
+	CHECK_EQ(symbolizer_look_up_lines(scene->symbolizer, 100), 2);
+	CHECK(symbolizer_has_lines(scene->symbolizer));
+	scene_free(scene);
+}
+
 /* Where the kernel's own text is not to be had, kept names stay. */
 static void kept_names_are_not_completed(void)
 {
@@ -587,6 +622,7 @@ int main(void)
 	RUN(kernel_in_two_epochs);
 	RUN(kernel_hides);
 	RUN(kept_names_of_the_kernel);
+	RUN(lines_wait_for_the_kernels_names);
 	RUN(kept_names_are_not_completed);
 	RUN(kept_names_that_are_none);
 	RUN(symbols_fill_up);
