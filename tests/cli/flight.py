@@ -91,7 +91,7 @@ def it_goes_on_after_the_moment():
         wait_for_cpu_time(program.pid, 0.5)
         recorder.signal(signal.SIGUSR2)
         found = asked_and_written(recorder, recorder.process.pid)
-        recorder.until_said("asked for 1 more time within 1.0 s of a slice: none was written for that")
+        recorder.until_said("1 more request within 1.0 s of a slice: no slice was written for it")
         check(" before and 1.0 s after SIGUSR2, " in excerpt_of(found[1]), excerpt_of(found[1]))
         times = times_of(found[1])
         check(len(times) == int(found[3]) and 0.5 < max(times) - min(times) <= 2, f"{max(times) - min(times)} s")
@@ -133,7 +133,7 @@ def the_target_computes_too_much():
             wait_for_cpu_time(program.pid, 1)
             check(recorder.end() == 0, f"{recorder.said}")
             check(recorder.slices() == [found[1]], f"within its time there is no other one: {recorder.slices()}")
-            check(any("more times within 60.0 s of a slice: none was written" in line for line in recorder.said), f"{recorder.said}")
+            check(any("within 60.0 s of a slice: no slice was written" in line for line in recorder.said), f"{recorder.said}")
             check(not os.path.exists(os.path.join(where, "x.ctop")), "with triggers the end is none")
 
 
@@ -160,6 +160,22 @@ int main(int argc, char **argv) { for (int i = 0; i < 40; i++) call(i == 20 ? at
 
 
 @case
+def a_thread_waits_too_long_at_a_function():
+    """And at no other, however long."""
+    need_root()
+    program = os.path.join(BUILD, "workloads", "waiters")
+    with directory() as where:
+        for name, met in ("no_such_function", False), ("nap_long", True):
+            with recorder_of(where, "--last", "60s", "--trigger", f"wait>250ms for sleep,lock at {name}", "--", program, "3") as recorder:
+                recorder.said += recorder.process.stderr.read().splitlines()
+                check(recorder.process.wait(PATIENCE) == 0, f"{recorder.said}")
+            check(len(recorder.slices()) == met, f"{name}: {recorder.said}")
+        path, = recorder.slices()
+        check(re.search(rf"{BEFORE}wait>250ms for sleep,lock at nap_long \(sleep, \w+\[\d+\]\)", excerpt_of(path)), excerpt_of(path))
+        check("nap_long" in ctop_ok("report", "--stdio", "--time", "wait", path).stdout, "where it waits is not in the slice")
+
+
+@case
 def a_call_takes_too_long():
     need_root()
     if not os.path.exists("/sys/bus/event_source/devices/uprobe"):
@@ -179,9 +195,9 @@ def a_call_takes_too_long():
 
 @case
 def an_event_is_sampled():
-    """It is, if it was not asked for otherwise."""
+    """It is, if it was not asked for otherwise, each time, whatever count is asked for."""
     with directory() as where, recorder_of(
-            where, "--last", "60s", "--trigger", "event page-faults", "--", "sh", "-c",
+            where, "--last", "60s", "-c", "10000000", "--trigger", "event page-faults", "--", "sh", "-c",
             f"{BUILD}/workloads/spin 1; {BUILD}/workloads/faults 1") as recorder:
         found = recorder.until_said(rf"(\S+\.ctop): .* {BEFORE}event page-faults, ")
         check("page-faults" in ctop_ok("report", "--stdio", found[1]).stdout, "the event is not in the slice")
@@ -385,6 +401,8 @@ def a_full_disk_is_told_and_recording_goes_on():
 def who_is_asked():
     check_refused(ctop("dump", os.getpid()), 1, "is no flight recorder")
     check_refused(ctop("dump", "1,2"), 2, "one recorder at a time")
+    check_refused(ctop("record", "--last", "1s", "--trigger", "event sched:sched_process_*", "--", "true"), 2, "more than one event")
+    check_refused(ctop("record", "--last", "1s", "--trigger", "latency space::call>20ms", "--", "/bin/true"), 125, "has no function 'space::call'")
     check_refused(ctop("record", "--last", "1s", "--trigger", "latency call>20ms", "-a"), 2, "of which file is not said", "-p PID")
     check_refused(ctop("dump", "x"), 2, "x")
     # Whoever looks like one is not killed by the signal that it does not wait for.
@@ -431,7 +449,7 @@ def bad_input():
     for words, mark in (("cpu", ">>>"), ("cpu>", "cpu>>>>"), ("cpu>x%", "cpu>>>>x%"), ("cpu>5", "cpu>5>>>"), ("cpu>5% for", "for>>>"),
                         ("cpu>5% for 2parsecs", "for >>>2parsecs"), ("cpu>5% for 2s now", "2s >>>now"), ("cpus>5%", ">>>cpus"),
                         ("exit!=1", "exit!=>>>1"), ("file", "file>>>"), ("file /tmp/", "/tmp/>>>"), ("event", "event>>>"), ("", ">>>"), ("cpu>1e9%", ">>>1e9"), ("wait", "wait>>>"), ("wait>x", "wait>>>>x"),
-                        ("wait>1ms", "wait>>>>1ms"), ("wait>1s for fun", "for >>>fun"), ("wait>1s for lock,", "lock,>>>"),
+                        ("wait>1ms", "wait>>>>1ms"), ("wait>1s for fun", "for >>>fun"), ("wait>1s for lock,", "lock,>>>"), ("wait>1s at", "at>>>"),
                         ("latency", "latency>>>"), ("latency x", "latency >>>x"), ("latency /bin/x:f", ">>>/bin/x:f"), ("latency /bin/x:f>", "f>>>>"),
                         ("latency /bin/x:f>1s now", "1s >>>now")):
         result = ctop("record", "--last", "1s", "--trigger", words, "--", "true")

@@ -14,7 +14,11 @@ def _text(pid, name):
 
 def family(pid):
     """A process and all that come from it."""
-    children = _text(pid, f"task/{pid}/children").split()
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return [pid]
+    children = [child for thread in threads for child in _text(pid, f"task/{thread}/children").split()]
     return [pid, *(one for child in children if child.isdigit() for one in family(int(child)))]
 
 

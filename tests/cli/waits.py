@@ -168,11 +168,11 @@ def what_is_at_no_stack_is_said():
         path, stats, _ = record_waits(where, "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=1000000", "status=none",
                                       prefix=plain_user(), program=program)
         report = ctop_ok("report", "--stdio", "--time", "wall", path).stdout
-        lived, missing = map(float, re.search(r"^weight .*; the threads lived ([\d.]+) s: ([\d.]+)% of it is at no stack", report, re.M).groups())
+        lived, missing = map(float, re.search(r"^weight .*; the threads lived ([\d.]+) s: ([\d.]+)% of it has no stack", report, re.M).groups())
         check(abs(lived - stats["time"]["observed_seconds"]) < 0.01, f"{lived}: {stats['time']}")
         shown = sum(sum(stacks.values()) for stacks in waits_of(path).values()) / 1e9 + stats["events"][0]["sampled"] / 1e9
         check(abs(shown / lived + missing / 100 - 1) < 0.01 and missing > 10, f"{shown} of {lived} s: {missing} %")
-        check("at no stack" not in ctop_ok("report", "--stdio", path).stdout, "of computing alone")
+        check("has no stack" not in ctop_ok("report", "--stdio", path).stdout, "of computing alone")
 
 
 def check_refused_looks(path, stats, words):

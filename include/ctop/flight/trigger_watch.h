@@ -14,6 +14,7 @@
 #include <ctop/base/error.h>
 #include <ctop/options/options.h>
 #include <ctop/session/session.h>
+#include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 
 struct trigger_watch;
@@ -22,6 +23,9 @@ struct trigger_watch;
 struct trigger_watch *trigger_watch_new(const struct options *options, struct error *error);
 void trigger_watch_free(struct trigger_watch *watch);
 
+/* Samples are of these tables from now on, which stay until the next ones. */
+void trigger_watch_begin_epoch(struct trigger_watch *watch, const struct tables *tables,
+			       const struct symbols *symbols);
 /* Samples as they come. */
 void trigger_watch_samples(struct trigger_watch *watch, const struct sample *samples, size_t nr);
 /*

@@ -188,8 +188,8 @@ bool session_follow_threads(struct session *session,
 			    void *context);
 void session_tell_threads(struct session *session);
 /*
- * A thread that waits, and has, or was first seen to, since a moment behind after_ns and not behind until_ns, for one of these kinds (bits 1 << enum wait_kind) when it
- * was looked at last. False: none does, or records of switches do not tell.
+ * A thread that waits for one of these kinds (bits 1 << enum wait_kind), of whose wait it became known behind after_ns and not behind until_ns that it lasts for
+ * least_ns, or, later, what it is for. False: none does, or records of switches do not tell.
  */
 struct session_long_wait {
 	int32_t tid;
@@ -197,8 +197,10 @@ struct session_long_wait {
 	char name[16]; /* untrusted */
 };
 enum time_source session_time_source(const struct session *session);
-bool session_find_wait(const struct session *session, unsigned kinds, uint64_t after_ns,
-		       uint64_t until_ns, struct session_long_wait *wait);
+bool session_find_wait(const struct session *session, unsigned kinds, uint64_t least_ns,
+		       uint64_t after_ns, uint64_t until_ns, struct session_long_wait *wait);
+/* The wait that a thread is in, for what by the last look. False: it does not wait, or nobody has looked. */
+bool session_wait_of(const struct session *session, int32_t tid, struct session_long_wait *wait);
 
 /* Lines and inlined functions of what is sampled: whether they are looked up, in the background, and awaited at the end, for a while. */
 enum session_lines { SESSION_NO_LINES, SESSION_LINES, SESSION_LINES_AWAITED };

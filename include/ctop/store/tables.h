@@ -87,8 +87,8 @@ struct frame_row {
 };
 
 /*
- * In units of 2^16 ns of CLOCK_MONOTONIC, rounded up, modulo 2^32 (78 hours); 0: not known. A time that comes later, to within such a unit; what is later
- * than now, or not known, was now.
+ * In units of 2^16 ns of CLOCK_MONOTONIC, rounded up, modulo 2^32; 0: not known. frame_seen_ns() gives a time at most one unit after the sample; now_ns if that
+ * is not known, in the future, or more than 39 hours ago.
  */
 enum { FRAME_SEEN_SHIFT = 16 };
 static inline uint32_t frame_seen(uint64_t time_ns)

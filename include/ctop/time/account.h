@@ -71,14 +71,20 @@ bool time_account_still_waits(const struct time_account *account, int32_t tid,
 			      const struct sched_stat *now, enum wait_kind *kind);
 /* Since when it waits, as far as records have told; 0: it does not, or nobody saw when that began. */
 uint64_t time_account_waits_since(const struct time_account *account, int32_t tid);
-/* A thread whose wait began in between, or was first seen there, for one of these kinds (bits 1 << kind); NULL: there is none. Borrowed. */
 struct thread_wait {
 	int32_t tid;
 	enum wait_kind kind;
-	const char *name;
+	const char *name; /* borrowed, untrusted */
 };
-bool time_account_find_wait(const struct time_account *account, unsigned kinds, uint64_t after_ns,
-			    uint64_t until_ns, struct thread_wait *wait);
+/*
+ * A thread that waits for one of these kinds (bits 1 << kind), of whose wait it became known in between that it is so long, or, later, what it is for. False:
+ * there is none.
+ */
+bool time_account_find_wait(const struct time_account *account, unsigned kinds, uint64_t least_ns,
+			    uint64_t after_ns, uint64_t until_ns, struct thread_wait *wait);
+/* The wait that a thread is in, for what by the last look. False: it does not wait, or nobody has looked. */
+bool time_account_wait_of(const struct time_account *account, int32_t tid,
+			  struct thread_wait *wait);
 /* It is not there any more. Where records tell when it ended, that is left to them. */
 void time_account_miss(struct time_account *account, int32_t tid, uint64_t ns);
 
@@ -162,6 +168,8 @@ bool time_account_all_locked(const struct time_account *account);
  */
 size_t time_account_find_deadlock(const struct time_account *account, struct thread_name *threads,
 				  size_t most);
+/* Another one holds it by now; 0: not known. */
+void time_account_set_holder(struct time_account *account, int32_t tid, int32_t holder);
 /* Threads that were beyond the bound: they are in no sum. */
 uint64_t time_account_nr_left_out(const struct time_account *account);
 

@@ -162,7 +162,7 @@ static bool has_token_as_password(const struct http_rules *rules, const char *sa
 	const size_t nr = base64_take(said, bytes, sizeof(bytes) - 1);
 	bytes[nr] = '\0';
 	const char *colon = memchr(bytes, ':', nr);
-	return colon && is_token(rules, colon + 1);
+	return colon && strlen(bytes) == nr && is_token(rules, colon + 1);
 }
 
 static bool has_token(const struct http_request *request)

@@ -25,6 +25,8 @@
 /* A perf map that isn't there is looked for again at each refresh; where there are more than so many of them, after 1, 2, 4, ... and
  * then every so many. */
 enum { MAPS_LOOKED_FOR = 16, REFRESHES_SKIPPED_MAX = 8 };
+/* After a function began to run. */
+#define TOLD_LATE_NS NS_PER_SECOND
 
 /* ---- life ---- */
 
@@ -224,8 +226,11 @@ static bool name_frame(struct symbolizer *symbolizer, const struct module *modul
 		!module->by_offset || symbol_file_address(file, row.address, &row.address);
 	/* Of a dump that was read before, what it has there may have made room for what is there now. */
 	const bool is_older = file->dump && waiting->frame >= file->frames_covered;
+	/* A JIT may tell of a function some time after it began to run. */
 	bool found = has_address && !is_older &&
-		     symbol_file_find(file, row.address, waiting->seen_ns, &hit);
+		     (symbol_file_find(file, row.address, waiting->seen_ns, &hit) ||
+		      (file->dump &&
+		       symbol_file_find(file, row.address, waiting->seen_ns + TOLD_LATE_NS, &hit)));
 	if (found && file->object) {
 		snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, hit.name);
 		hit.name = name;

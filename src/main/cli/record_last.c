@@ -70,6 +70,7 @@ static int begin_epoch(void *context, const struct tables *tables, const struct 
 	static const struct session_stats none;
 	struct flight *flight = context;
 	const struct session_stats so_far = flight->session ? session_stats(flight->session) : none;
+	trigger_watch_begin_epoch(flight->watch, tables, symbols);
 	return stretch_begin_epoch(flight->stretch, tables, symbols, &so_far);
 }
 
@@ -160,11 +161,10 @@ static void say_quiet(struct flight *flight)
 {
 	const uint64_t nr = flight->nr_quiet - flight->nr_quiet_told;
 	if (nr)
-		say("asked for %llu more time%s within %.1f s of a slice: none was written for "
-		    "%s",
+		say("%llu more request%s within %.1f s of a slice: no slice was written for %s",
 		    (unsigned long long)nr, nr == 1 ? "" : "s",
 		    (double)flight->options->last_ns / (double)NS_PER_SECOND,
-		    nr == 1 ? "that" : "these");
+		    nr == 1 ? "it" : "them");
 	flight->nr_quiet_told = flight->nr_quiet;
 }
 

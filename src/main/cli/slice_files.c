@@ -55,9 +55,11 @@ int slice_files_check(const char *output, struct error *error)
 {
 	const char *slash = strrchr(output, '/');
 	const int bytes = slash ? slash == output ? 1 : (int)(slash - output) : 1;
-	const int directory = open_directory_of(output);
-	const int result =
-		directory < 0 || faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+	const int directory = bytes < PATH_MAX ? open_directory_of(output) : -1;
+	const int result = bytes >= PATH_MAX ? -ENAMETOOLONG
+			   : directory < 0 || faccessat(directory, ".", W_OK | X_OK, AT_EACCESS)
+				   ? -errno
+				   : 0;
 	if (directory >= 0)
 		close(directory);
 	if (!result)

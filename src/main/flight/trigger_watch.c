@@ -13,6 +13,7 @@
 #include <ctop/wait_kind.h>
 
 #include "call_times.h"
+#include "long_waits.h"
 
 /* Row 0 of the events is none; a trigger's time is looked at in so many steps. */
 enum { FIRST_EVENT = 1, STEPS = 32 };
@@ -22,8 +23,9 @@ struct watched {
 	/* TRIGGER_CPU: what was used at the last steps, the oldest first. */
 	struct session_used steps[STEPS + 1];
 	size_t nr_steps;
-	uint64_t began_until_ns; /* TRIGGER_WAIT: waits that began up to then were looked at */
+	uint64_t looked_ns;	       /* TRIGGER_WAIT: waits were looked at then */
 	struct session_long_wait wait; /* the same: that met it */
+	struct long_waits *waits;      /* the same, at a function; else NULL */
 	uint32_t event; /* TRIGGER_EVENT, TRIGGER_LATENCY: as samples have it; where calls begin */
 	uint32_t at_return;	  /* TRIGGER_LATENCY: where they end */
 	struct call_times *calls; /* the same */
@@ -63,7 +65,7 @@ static int watch_file(struct trigger_watch *watch, struct watched *file, struct 
 	return file->directory < 0 ? cannot_watch(path, error) : 0;
 }
 
-/* Named by the trigger, behind a prefix. options_check.c has seen that there is one. */
+/* Named by the trigger, behind a prefix. trigger_check.c has seen that there is one. */
 static uint32_t event_of(const struct options *options, const char *prefix,
 			 const struct trigger *trigger)
 {
@@ -99,6 +101,12 @@ struct trigger_watch *trigger_watch_new(const struct options *options, struct er
 		item->trigger = &options->triggers[i];
 		if (item->trigger->kind == TRIGGER_EVENT)
 			item->event = event_of(options, "", item->trigger);
+		if (item->trigger->kind == TRIGGER_WAIT && item->trigger->function &&
+		    !(item->waits = calloc(1, sizeof(*item->waits)))) {
+			error_set(error, -ENOMEM, "out of memory");
+			trigger_watch_free(watch);
+			return NULL;
+		}
 		if ((item->trigger->kind == TRIGGER_LATENCY && watch_calls(options, item, error)) ||
 		    (item->trigger->kind == TRIGGER_FILE && watch_file(watch, item, error))) {
 			trigger_watch_free(watch);
@@ -114,8 +122,10 @@ void trigger_watch_free(struct trigger_watch *watch)
 		return;
 	if (watch->inotify_fd >= 0)
 		close(watch->inotify_fd);
-	for (size_t i = 0; i < watch->nr; i++)
+	for (size_t i = 0; i < watch->nr; i++) {
 		free(watch->items[i].calls);
+		free(watch->items[i].waits);
+	}
 	free(watch);
 }
 
@@ -132,10 +142,20 @@ static void take_call(struct watched *item, const struct sample *sample)
 	}
 }
 
+void trigger_watch_begin_epoch(struct trigger_watch *watch, const struct tables *tables,
+			       const struct symbols *symbols)
+{
+	for (size_t i = 0; i < watch->nr; i++)
+		if (watch->items[i].waits)
+			long_waits_begin_epoch(watch->items[i].waits, tables, symbols);
+}
+
 void trigger_watch_samples(struct trigger_watch *watch, const struct sample *samples, size_t nr)
 {
 	for (size_t i = 0; i < watch->nr; i++) {
 		struct watched *item = &watch->items[i];
+		for (size_t at = 0; item->waits && at < nr; at++)
+			long_waits_take(item->waits, &samples[at]);
 		for (size_t at = 0; item->event && at < nr; at++)
 			if (item->calls)
 				take_call(item, &samples[at]);
@@ -200,9 +220,11 @@ static void read_files(struct trigger_watch *watch, uint64_t now_ns)
 static bool waits_too_long(struct watched *item, const struct session *session, uint64_t now_ns)
 {
 	const struct trigger *trigger = item->trigger;
-	const uint64_t after_ns = item->began_until_ns;
-	item->began_until_ns = now_ns > trigger->for_ns ? now_ns - trigger->for_ns : 0;
-	return session_find_wait(session, trigger->wait_kinds, after_ns, item->began_until_ns,
+	if (item->waits)
+		return long_waits_find(item->waits, session, trigger, now_ns, &item->wait);
+	const uint64_t after_ns = item->looked_ns;
+	item->looked_ns = now_ns;
+	return session_find_wait(session, trigger->wait_kinds, trigger->for_ns, after_ns, now_ns,
 				 &item->wait);
 }
 

@@ -458,7 +458,7 @@ void options_release(struct options *options)
 	free(options->inputs);
 	options->inputs = NULL;
 	for (size_t i = 0; i < options->nr_triggers; i++)
-		free(options->triggers[i].made);
+		free(options->triggers[i].owned_subject);
 	options->nr_triggers = 0;
 	struct int32_list *lists[] = {&options->pids,	     &options->tids,
 				      &options->cpus,	     &options->filter_pids,

@@ -32,7 +32,7 @@ const char *command_suffix(enum command command);
 /* Once all words are taken: operands find their places; 0, or -EINVAL and what does not go together. */
 int options_check(struct parse *parse);
 
-/* The events that it needs are added. 0, or -EINVAL with what is wrong. */
+/* The events that it needs are added. 0, -ENOMEM, or -EINVAL with what is wrong. */
 int trigger_check(struct parse *parse, struct trigger *trigger);
 
 /* Each says what is wrong, and returns -EINVAL. */

@@ -24,7 +24,7 @@ static int wrong(const struct place *place, const char *what)
 {
 	error_marked(place->error, place->text, (size_t)(place->at - place->text), "%s", what);
 	return error_remedy(place->error,
-			    "write cpu>150%% for 2s, wait>500ms for lock, "
+			    "write cpu>150%% for 2s, wait>500ms for lock at NAME, "
 			    "latency FUNCTION>20ms, event EVENT, file PATH or exit!=0");
 }
 
@@ -117,7 +117,13 @@ static int take_wait(struct place *place, struct trigger *trigger)
 	if (trigger->for_ns < LEAST_WAIT_NS)
 		return wrong(place, "shorter than 200ms, between looks at threads");
 	place->at = end;
-	return take_word(place, "for") ? take_kinds(place, &trigger->wait_kinds) : 0;
+	const int result = take_word(place, "for") ? take_kinds(place, &trigger->wait_kinds) : 0;
+	if (result || !take_word(place, "at"))
+		return result;
+	skip_blanks(place);
+	trigger->function = place->at;
+	place->at += strlen(place->at);
+	return trigger->function[0] ? 0 : wrong(place, "no function");
 }
 
 /* The last >: a file's name may have others. */

@@ -38,39 +38,59 @@ static int add_probe(struct parse *parse, const char *kind, const struct trigger
 	return code;
 }
 
-/* Of a target that is one program: its file, as the command or /proc/PID/exe names it. False: it is none. */
-static bool own_program(const struct options *options, char path[PATH_MAX])
+/* Of a target that is one program: its file, as the command or /proc/PID/exe names it. 0; -ENOENT: it is none; -errno. */
+static int own_program(const struct options *options, char path[PATH_MAX])
 {
 	char link[48];
 	if (options->argv)
-		return snprintf(path, PATH_MAX, "%s", options->argv[0]) < PATH_MAX;
+		return snprintf(path, PATH_MAX, "%s", options->argv[0]) < PATH_MAX ? 0
+										   : -ENAMETOOLONG;
 	if (options->pids.nr != 1)
-		return false;
+		return -ENOENT;
 	snprintf(link, sizeof(link), "/proc/%d/exe", options->pids.items[0]);
 	const ssize_t size = readlink(link, path, PATH_MAX - 1);
 	path[size > 0 ? size : 0] = '\0';
-	return size > 0;
+	return size > 0 ? 0 : errno == ENOENT ? -ESRCH : -errno;
+}
+
+/* A colon that is no half of a "::". */
+static bool names_file(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		const size_t nr = strspn(text + i, ":");
+		if (nr == 1)
+			return true;
+		i += nr;
+	}
+	return false;
 }
 
 /* A function without a file is the target's own. */
 static int add_file(struct parse *parse, struct trigger *trigger)
 {
 	char path[PATH_MAX];
-	if (memchr(trigger->subject, ':', trigger->subject_bytes))
+	if (names_file(trigger->subject, trigger->subject_bytes))
 		return 0;
-	if (!own_program(parse->options, path)) {
+	const int result = own_program(parse->options, path);
+	if (result == -ENOENT) {
 		error_usage(parse->error, "--trigger %s: the function of which file is not said",
 			    trigger->text);
 		return error_remedy(parse->error, "name it, as in latency /usr/bin/redis-server:"
 						  "call>20ms, or one target with -p PID or -- CMD");
 	}
-	const int size = asprintf(&trigger->made, "%s:%.*s", path, (int)trigger->subject_bytes,
-				  trigger->subject);
-	if (size < 0) {
-		trigger->made = NULL;
-		return -ENOMEM;
+	if (result) {
+		error_usage(parse->error, "--trigger %s: the target's program is not known: %s",
+			    trigger->text, strerror(-result));
+		return error_remedy(parse->error, "name its file, as in latency "
+						  "/usr/bin/redis-server:call>20ms");
 	}
-	trigger->subject = trigger->made;
+	const int size = asprintf(&trigger->owned_subject, "%s:%.*s", path,
+				  (int)trigger->subject_bytes, trigger->subject);
+	if (size < 0) {
+		trigger->owned_subject = NULL;
+		return error_set(parse->error, -ENOMEM, "out of memory");
+	}
+	trigger->subject = trigger->owned_subject;
 	trigger->subject_bytes = (size_t)size;
 	return 0;
 }
@@ -85,14 +105,34 @@ static int check_latency(struct parse *parse, struct trigger *trigger)
 	return code ? code : add_probe(parse, TRIGGER_AT_RETURN, trigger);
 }
 
+static bool has_event(const struct options *options, const char *name)
+{
+	for (size_t i = 0; i < options->nr_events; i++)
+		if (!strcmp(options->events[i].asked, name))
+			return true;
+	return false;
+}
+
+/* Where a count is asked for (-c) it is not meant for one that is added here. */
 static int check_event(struct parse *parse, const struct trigger *trigger)
 {
 	struct options *options = parse->options;
-	for (size_t i = 0; i < options->nr_events; i++)
-		if (!strcmp(options->events[i].asked, trigger->subject))
-			return 0;
-	const int code = add_default_event(parse);
-	return code ? code : options_add_event(trigger->subject, options, parse->error);
+	int code = add_default_event(parse);
+	if (code || has_event(options, trigger->subject))
+		return code;
+	const size_t before = options->nr_events;
+	code = options_add_event(trigger->subject, options, parse->error);
+	if (code)
+		return code;
+	if (!has_event(options, trigger->subject) || options->nr_events != before + 1) {
+		error_usage(parse->error, "--trigger %s: that is more than one event",
+			    trigger->text);
+		return error_remedy(parse->error, "give --trigger for each of them: ctop list %s",
+				    trigger->subject);
+	}
+	if (options->count && !options->events[before].period)
+		options->events[before].period = 1;
+	return 0;
 }
 
 int trigger_check(struct parse *parse, struct trigger *trigger)
@@ -112,5 +152,8 @@ int trigger_check(struct parse *parse, struct trigger *trigger)
 			    trigger->text);
 		return error_remedy(parse->error, "name processes, as with -p PID");
 	}
+	/* Where they wait is known where waits are recorded alone. */
+	if (trigger->kind == TRIGGER_WAIT && trigger->function && !options->time)
+		parse->options->time = TIME_SHOWN_WAIT;
 	return trigger->kind == TRIGGER_EVENT ? check_event(parse, trigger) : 0;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <ctop/base/clock.h>
-#include <ctop/base/clock.h>
 #include <ctop/report/numbers.h>
 #include <ctop/report/weight_text.h>
 
@@ -87,11 +86,13 @@ static void add_what_is_missing(struct header *header)
 	const double percent = 100 * ((double)shown_ns / (double)lived_ns - 1);
 	if (percent > -TOLD_FROM_PERCENT && percent < TOLD_FROM_PERCENT)
 		return;
-	text_addf(&header->line, "; the threads lived %.2f s: ",
-		  (double)lived_ns / (double)NS_PER_SECOND);
+	text_addf(&header->line,
+		  "; the threads lived %.2f s: ", (double)lived_ns / (double)NS_PER_SECOND);
 	if (percent < 0)
 		text_addf(&header->line,
-			  "%.1f%% of it is at no stack, as nobody saw it or may sample the kernel",
+			  "%.1f%% of it has no stack: nobody saw it, or it was in the kernel, "
+			  "which this user "
+			  "may not sample",
 			  -percent);
 	else
 		text_addf(&header->line, "samples stand for %.1f%% more, by chance", percent);

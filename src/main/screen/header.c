@@ -264,7 +264,8 @@ static const char *why_empty(const struct model *model)
 	if (facts->lost && !model->all.samples)
 		return "All samples were lost: try a lower rate (-F) or larger rings (-m).";
 	if (model_has_range(model) && model->all.samples)
-		return "No samples in the range; Esc shows all.";
+		return model->nr_zooms > 1 ? "No samples in the range; Esc undoes the last filter."
+					   : "No samples in the range; Esc shows all.";
 	switch (facts->state) {
 	case UI_LOADING:
 		return "Reading the recording ...";

@@ -567,7 +567,6 @@ bool model_node_is_kernel(const struct model *model, const struct selection_node
 
 /* ---- shares ---- */
 
-/* Since a reset nobody knows. */
 static double share_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -592,6 +591,7 @@ static bool times_in(const struct model *model, const struct zoom *range, int32_
 	return true;
 }
 
+/* Since a reset nobody knows. */
 bool model_times(const struct model *model, int32_t pid, int32_t tid, struct ui_times *times)
 {
 	const struct zoom *range = range_zoom(model);

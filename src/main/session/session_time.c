@@ -491,15 +491,30 @@ enum time_source session_time_source(const struct session *session)
 	return session->time.account ? session->time.source : TIME_FROM_NOTHING;
 }
 
-bool session_find_wait(const struct session *session, unsigned kinds, uint64_t after_ns,
-		       uint64_t until_ns, struct session_long_wait *wait)
+static struct session_long_wait long_wait_of(const struct thread_wait *found)
+{
+	struct session_long_wait wait = {.tid = found->tid, .kind = found->kind};
+	snprintf(wait.name, sizeof(wait.name), "%s", found->name);
+	return wait;
+}
+
+bool session_find_wait(const struct session *session, unsigned kinds, uint64_t least_ns,
+		       uint64_t after_ns, uint64_t until_ns, struct session_long_wait *wait)
 {
 	struct thread_wait found;
-	if (!session->time.account ||
-	    !time_account_find_wait(session->time.account, kinds, after_ns, until_ns, &found))
+	if (!session->time.account || !time_account_find_wait(session->time.account, kinds,
+							      least_ns, after_ns, until_ns, &found))
 		return false;
-	*wait = (struct session_long_wait){.tid = found.tid, .kind = found.kind};
-	snprintf(wait->name, sizeof(wait->name), "%s", found.name);
+	*wait = long_wait_of(&found);
+	return true;
+}
+
+bool session_wait_of(const struct session *session, int32_t tid, struct session_long_wait *wait)
+{
+	struct thread_wait found;
+	if (!session->time.account || !time_account_wait_of(session->time.account, tid, &found))
+		return false;
+	*wait = long_wait_of(&found);
 	return true;
 }
 

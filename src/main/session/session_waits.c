@@ -142,27 +142,35 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 		wait_objects_look(time->objects, look->tid, seen->kind, &seen->object);
 }
 
-/* A lock may have got another owner without a word to who still waits for it. */
-static bool still_waits_for(struct looker *looker, const struct thread_name *thread, int32_t holder)
+static int32_t holder_now(struct looker *looker, const struct thread_name *thread)
 {
 	const struct system_call call = system_call_read(thread->pid, thread->tid);
 	const struct wait_object object = looker_object(looker, thread->pid, thread->tid, &call);
-	return object.kind == WAIT_ON_FUTEX && object.holder == holder;
+	return object.kind == WAIT_ON_FUTEX ? object.holder : 0;
 }
 
 size_t session_find_deadlock(const struct session *session, int32_t tids[SESSION_DEADLOCK_MOST])
 {
+	enum { TRIES = 4 };
 	const struct session_time *time = &session->time;
 	struct thread_name threads[SESSION_DEADLOCK_MOST];
-	if (!time->account || !time->looker)
-		return 0;
-	const size_t nr = time_account_find_deadlock(time->account, threads, SESSION_DEADLOCK_MOST);
-	for (size_t i = 0; i < nr; i++) {
-		if (!still_waits_for(time->looker, &threads[i], threads[(i + 1) % nr].tid))
-			return 0;
-		tids[i] = threads[i].tid;
+	for (int i = 0; time->account && time->looker && i < TRIES; i++) {
+		const size_t nr =
+			time_account_find_deadlock(time->account, threads, SESSION_DEADLOCK_MOST);
+		size_t nr_right = 0;
+		for (; nr_right < nr; nr_right++) {
+			/* A lock may have got another owner without a word to who still waits for it. */
+			const int32_t holder = holder_now(time->looker, &threads[nr_right]);
+			tids[nr_right] = threads[nr_right].tid;
+			if (holder == threads[(nr_right + 1) % nr].tid)
+				continue;
+			time_account_set_holder(time->account, threads[nr_right].tid, holder);
+			break;
+		}
+		if (nr_right == nr)
+			return nr;
 	}
-	return nr;
+	return 0;
 }
 
 const struct wait_sum *session_wait_sums(struct session *session, size_t *nr)

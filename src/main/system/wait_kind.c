@@ -31,6 +31,9 @@ static const struct {
 #ifdef SYS_vfork
 	{SYS_vfork, WAIT_CHILD},
 #endif
+#ifdef SYS_clone3
+	{SYS_clone3, WAIT_CHILD}, /* with CLONE_VFORK, or it does not wait for long */
+#endif
 	{SYS_ppoll, WAIT_POLL},
 	{SYS_pselect6, WAIT_POLL},
 	{SYS_epoll_pwait, WAIT_POLL},
@@ -112,7 +115,8 @@ static enum wait_kind kind_of_place(const char *place)
 /* What only the arguments tell; WAIT_UNSEEN: they tell nothing. */
 static enum wait_kind kind_of_arguments(const struct system_call *call)
 {
-	const uint64_t first = call->arguments[0], second = call->arguments[1];
+	/* They are ints: what is above them in a register is nothing. */
+	const uint32_t first = (uint32_t)call->arguments[0], second = (uint32_t)call->arguments[1];
 	switch (call->number) {
 	case SYS_fcntl:
 		return second == F_SETLKW || second == F_OFD_SETLKW ? WAIT_LOCK : WAIT_UNSEEN;

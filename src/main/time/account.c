@@ -410,6 +410,8 @@ static void look_beside_records(const struct time_account *account, struct threa
 static void note_wait(const struct time_account *account, struct thread *thread,
 		      const struct thread_look *look, uint64_t at)
 {
+	if (!thread->waited || look->call)
+		thread->known_at = at;
 	thread->waited = is_off(look->state);
 	thread->waited_for = look->waits_for;
 	thread->waited_at = at;
@@ -441,17 +443,35 @@ uint64_t time_account_waits_since(const struct time_account *account, int32_t ti
 	return thread && thread->doing == WAITS ? wait_began(account, thread) : 0;
 }
 
-bool time_account_find_wait(const struct time_account *account, unsigned kinds, uint64_t after_ns,
-			    uint64_t until_ns, struct thread_wait *wait)
+static struct thread_wait wait_of(const struct thread *thread)
+{
+	return (struct thread_wait){thread->times.tid, thread->waited_for, thread->times.name};
+}
+
+bool time_account_wait_of(const struct time_account *account, int32_t tid, struct thread_wait *wait)
+{
+	const struct thread *thread = account_find(account, tid);
+	if (!thread || !thread->waited || thread->doing != WAITS)
+		return false;
+	*wait = wait_of(thread);
+	return true;
+}
+
+bool time_account_find_wait(const struct time_account *account, unsigned kinds, uint64_t least_ns,
+			    uint64_t after_ns, uint64_t until_ns, struct thread_wait *wait)
 {
 	for (const struct thread *thread = account->live; thread; thread = thread->hh.next) {
 		const bool waits = thread->doing == WAITS || thread->doing == SEEN_OFF;
 		const uint64_t began_ns = waits ? wait_began(account, thread) : 0;
-		if (!began_ns || began_ns <= after_ns || began_ns > until_ns || !thread->waited ||
-		    !(kinds >> thread->waited_for & 1))
+		if (!began_ns || !thread->waited || !(kinds >> thread->waited_for & 1))
 			continue;
-		*wait = (struct thread_wait){thread->times.tid, thread->waited_for,
-					     thread->times.name};
+		/* On a busy machine it may be that long before it is known what for. */
+		const uint64_t known_ns = account_time(account, thread->known_at);
+		const uint64_t is_long_ns = began_ns + least_ns;
+		const uint64_t met_ns = known_ns > is_long_ns ? known_ns : is_long_ns;
+		if (met_ns <= after_ns || met_ns > until_ns)
+			continue;
+		*wait = wait_of(thread);
 		return true;
 	}
 	return false;

@@ -37,6 +37,7 @@ struct thread {
 	bool waited; /* when it was looked at last; for what */
 	enum wait_kind waited_for;
 	uint64_t waited_at;  /* when that look was */
+	uint64_t known_at;   /* when the first look at this wait was */
 	char *call;	     /* in which system call; NULL: not known */
 	int32_t lock_holder; /* of the lock that it waits for; 0: not known */
 	int64_t entered;     /* the call that it is in, by records of calls; -1: not known */

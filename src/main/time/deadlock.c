@@ -32,6 +32,13 @@ static size_t follow(const struct time_account *account, const struct thread *fr
 	return thread == from ? most : 0;
 }
 
+void time_account_set_holder(struct time_account *account, int32_t tid, int32_t holder)
+{
+	struct thread *thread = account_find(account, tid);
+	if (thread)
+		thread->lock_holder = holder;
+}
+
 size_t time_account_find_deadlock(const struct time_account *account, struct thread_name *threads,
 				  size_t most)
 {

@@ -238,18 +238,22 @@ static void names_are_those_of_the_first_sample(void)
 	const uint64_t now_ns = clock_now_ns();
 	tables_set_time(scene->writer, now_ns - 2 * NS_PER_SECOND);
 	const struct frame_id early = add_frame(scene, module, MAIN + 1);
+	const struct frame_id untold = add_frame(scene, module, MAIN + 0x101);
 	tables_set_time(scene->writer, now_ns - NS_PER_SECOND / 2);
 	const struct frame_id late = add_frame(scene, module, MAIN + 0x11);
 	work(scene);
 	begin_dump();
 	loaded_ns = now_ns - 3 * NS_PER_SECOND;
 	load(MAIN, "first", 0x20, 1);
+	loaded_ns = now_ns - 2 * NS_PER_SECOND + 5 * NS_PER_MS;
+	load(MAIN + 0x100, "told_late", 0x20, 3);
 	loaded_ns = now_ns - NS_PER_SECOND;
 	load(MAIN, "second", 0x30, 2);
 	loaded_ns = 1;
 	give_dump(scene, module);
 	CHECK_STR(name_of(scene, early), "first");
 	CHECK_STR(name_of(scene, late), "second");
+	CHECK_STR(name_of(scene, untold), "told_late");
 	scene_free(scene);
 }
 

@@ -54,6 +54,7 @@ static void by_the_calls_arguments(void)
 	CHECK_EQ(with_arguments(SYS_fcntl, 3, F_GETFD), WAIT_OTHER);
 	CHECK_EQ(with_arguments(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0), WAIT_CHILD);
 	CHECK_EQ(with_arguments(SYS_clone, SIGCHLD, 0), WAIT_OTHER);
+	CHECK_EQ(with_arguments(SYS_clone3, 1, 2), WAIT_CHILD);
 	CHECK_EQ(with_arguments(SYS_ppoll, 0, 0), WAIT_SLEEP);
 	CHECK_EQ(with_arguments(SYS_ppoll, 1, 2), WAIT_POLL);
 	CHECK_EQ(with_arguments(SYS_pselect6, 0, 0), WAIT_SLEEP);

@@ -406,9 +406,36 @@ static void threads_that_wait_for_one_another(void)
 	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 2);
 	look(account, 107, 'R', 120, 0, 0);
 	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 0);
+	look_at_lock(account, 107, 106);
+	time_account_set_holder(account, 107, 104);
+	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 0);
 	look_at_lock(account, 108, 108); /* itself */
 	CHECK_EQ(time_account_find_deadlock(account, threads, 3), 1);
 	CHECK_EQ(threads[0].tid, 108);
+	time_account_free(account);
+}
+
+/* Where what it is for is known only later, that is when it is found: once. */
+static void long_waits_are_found_once(void)
+{
+	struct time_account *account = begin();
+	struct thread_wait wait;
+	const unsigned locks = 1u << WAIT_LOCK;
+	time_account_switch(account, true, 0);
+	switch_to(account, TID, 10, false, false);
+	switch_to(account, TID, 20, true, false);
+	CHECK(!time_account_find_wait(account, locks, 50 * MS, 60 * MS, 90 * MS, &wait));
+	CHECK(!time_account_wait_of(account, TID, &wait));
+	look_at_wait(account, WAIT_LOCK, 100, 1);
+	CHECK(!time_account_find_wait(account, locks, 50 * MS, 60 * MS, 90 * MS, &wait));
+	CHECK(time_account_find_wait(account, locks, 50 * MS, 90 * MS, 110 * MS, &wait));
+	CHECK_EQ(wait.tid, TID);
+	CHECK_EQ(wait.kind, WAIT_LOCK);
+	CHECK(!time_account_find_wait(account, locks, 50 * MS, 110 * MS, 200 * MS, &wait));
+	CHECK(!time_account_find_wait(account, 1u << WAIT_POLL, 50 * MS, 0, 200 * MS, &wait));
+	/* What is known before it is long is found when it is. */
+	CHECK(time_account_find_wait(account, locks, 150 * MS, 110 * MS, 200 * MS, &wait));
+	CHECK(time_account_wait_of(account, TID, &wait));
 	time_account_free(account);
 }
 
@@ -656,6 +683,7 @@ int main(void)
 	RUN(waits_are_shared_out_by_what_was_seen);
 	RUN(all_wait_for_locks);
 	RUN(threads_that_wait_for_one_another);
+	RUN(long_waits_are_found_once);
 	RUN(waits_that_nobody_saw);
 	RUN(a_stack_that_is_lost);
 	RUN(a_kernel_that_does_not_count);
