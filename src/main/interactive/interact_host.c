@@ -54,13 +54,13 @@ static int count_shown(struct history *history, uint32_t event, enum time_shown 
 		result = selection_refresh(selection, totals->last_ns);
 	if (!result) {
 		const struct selection_totals shown = selection_totals(selection);
+		/* Nobody counts these by event. How many frames have names is told of all. */
+		if (shown.samples != totals->samples)
+			memset(totals->reasons, 0, sizeof(totals->reasons));
 		totals->samples = shown.samples;
 		totals->weight = shown.weight;
 		totals->folded = shown.folded;
 		memcpy(totals->ends, shown.ends, sizeof(totals->ends));
-		/* Nobody counts these by event. */
-		memset(totals->reasons, 0, sizeof(totals->reasons));
-		totals->frames = 0;
 	}
 	selection_free(selection);
 	return result;
