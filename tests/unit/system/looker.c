@@ -150,8 +150,16 @@ static pid_t only_child_of(pid_t parent, pid_t but)
 	return 0;
 }
 
+/* Those of the tests before, which were killed and may take a while to end. */
+static void reap_all(void)
+{
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
 static void one_that_somebody_kills_is_replaced(void)
 {
+	reap_all();
 	struct looker *looker = looker_new();
 	const pid_t pid = start_target(false);
 	CHECK(looker && reads(looker, pid, page));
