@@ -62,7 +62,7 @@ def a_recording_has_it():
         window.wait_for("filter: range")
         window.press("Escape")
         window.wait_until(lambda screen: "filter: range" not in screen and "[9 Timeline]" in screen, "all of it, in the same view")
-        window.press("[", "]")
+        window.press("[", *["Right"] * 12, "]")
         window.wait_for("filter: range")
         window.press("1")
         window.wait_until(shows(r"filter: range .*Esc"), "the range in another view")

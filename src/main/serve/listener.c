@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128 };
+enum { BACKLOG = 1024 };
 
 /* ---- the socket ---- */
 
