@@ -69,7 +69,7 @@ static enum answer is_at(const struct long_waits *waits, const struct waiting_th
 	return answer;
 }
 
-/* One that records say has begun, and a sample was told of since. */
+/* One that records say has begun, and a sample has come since. */
 static bool has_waited(const struct session *session, const struct waiting_thread *thread,
 		       const struct trigger *trigger, uint64_t now_ns, uint64_t *since_ns)
 {

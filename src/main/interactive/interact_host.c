@@ -54,7 +54,7 @@ static int count_shown(struct history *history, uint32_t event, enum time_shown 
 		result = selection_refresh(selection, totals->last_ns);
 	if (!result) {
 		const struct selection_totals shown = selection_totals(selection);
-		/* Nobody counts these by event. How many frames have names is told of all. */
+		/* Nobody counts these by event. Frames with names are counted over all events. */
 		if (shown.samples != totals->samples)
 			memset(totals->reasons, 0, sizeof(totals->reasons));
 		totals->samples = shown.samples;

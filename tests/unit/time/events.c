@@ -87,7 +87,7 @@ static void events_that_nobody_saw_are_not_told(void)
 	time_account_free(account);
 }
 
-/* What a look saw is told of that wait alone, and said again as long as it lasts. */
+/* The call that a look saw belongs to that wait alone, and is said again as long as it lasts. */
 static void calls_are_of_the_wait_that_was_looked_at(void)
 {
 	struct time_account *account = begin();
