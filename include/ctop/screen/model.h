@@ -4,7 +4,7 @@
 
 /*
  * What the views show: a selection of the history, by a window of time and a stack of filters,
- * and how names and shares are shown. Held still while paused.
+ * and how names are shown. Held still while paused.
  */
 
 #include <ctop/grouping.h>
@@ -108,6 +108,7 @@ bool model_advance(struct model *model);
 void model_pause(struct model *model, bool paused);
 void model_next_window(struct model *model); /* since the start, or the last seconds */
 void model_change_window(struct model *model, int step);
+uint32_t model_window_s(const struct model *model); /* or SELECTION_SINCE_START */
 /* What was before is forgotten, its memory is given back. 0, -ENOMEM, or -ENODATA: nothing more will come. */
 int model_reset(struct model *model);
 /* "last 10 s", "all"; "last 5 min, 180 s held!" when older seconds are forgotten. */
@@ -129,8 +130,8 @@ void model_zoom(struct model *model, struct selection_criterion criterion, const
 bool model_zoom_out(struct model *model);
 /* A step that all views narrow to; the range before it is taken back. */
 void model_set_range(struct model *model, uint64_t from_ns, uint64_t to_ns, const char *label);
-bool model_has_range(const struct model *model);
-bool model_drop_range(struct model *model); /* false: there was none */
+const struct zoom *model_range(const struct model *model); /* NULL: none */
+bool model_drop_range(struct model *model);		   /* false: there was none */
 /* Said of a key, safe text. */
 void model_tell(struct model *model, const char *message);
 /* All, without the kernel, the kernel only. */
@@ -161,16 +162,7 @@ const char *model_fit_node_name(struct model *model, const struct selection_node
 const char *model_node_full_name(struct model *model, const struct selection_node *node);
 bool model_node_is_kernel(const struct model *model, const struct selection_node *node);
 
-/* What a thread did in the window, or all of a process (tid -1), whatever the filters. False: not known. */
-bool model_times(const struct model *model, int32_t pid, int32_t tid, struct ui_times *times);
-
 /* What is counted, a word in the plural: "faults", of a clock "time". */
 const char *model_unit(const struct model *model);
-double model_percent(const struct model *model, uint64_t weight);
-/* What weighs less is hidden; what weighs more may be, too: model_hides(). */
-uint64_t model_least_weight(const struct model *model);
-/* Too small a share to be shown. */
-bool model_hides(const struct model *model, uint64_t weight);
-/* Of heat; where changes are shown these alone have colours. */
-enum role model_percent_role(const struct model *model, double percent);
+
 #endif

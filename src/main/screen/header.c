@@ -263,7 +263,7 @@ static const char *why_empty(const struct model *model)
 	const struct ui_facts *facts = &model->facts;
 	if (facts->lost && !model->all.samples)
 		return "All samples were lost: try a lower rate (-F) or larger rings (-m).";
-	if (model_has_range(model) && model->all.samples)
+	if (model_range(model) && model->all.samples)
 		return model->nr_zooms > 1 ? "No samples in the range; Esc undoes the last filter."
 					   : "No samples in the range; Esc shows all.";
 	switch (facts->state) {

@@ -8,11 +8,14 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
-#include <ctop/history/timeline.h>
-#include <ctop/terminal/theme.h>
 
 static const uint32_t windows[] = {SELECTION_SINCE_START, 2, 5, 10, 30, 60, 300};
 enum { NR_WINDOWS = sizeof(windows) / sizeof(*windows), WINDOW_10_S = 3 };
+
+uint32_t model_window_s(const struct model *model)
+{
+	return windows[model->window];
+}
 
 int model_init(struct model *model)
 {
@@ -55,7 +58,7 @@ static uint64_t window_end(const struct model *model)
 	return grows(model) ? model->now_ns : model->all.last_ns;
 }
 
-static const struct zoom *range_zoom(const struct model *model)
+const struct zoom *model_range(const struct model *model)
 {
 	for (size_t i = 0; i < model->nr_zooms; i++)
 		if (model->zooms[i].is_range)
@@ -71,7 +74,7 @@ static int apply_filters(struct model *model)
 						   .number = (int32_t)model_event_shown(model)};
 	int result;
 	do {
-		const struct zoom *range = range_zoom(model);
+		const struct zoom *range = model_range(model);
 		size_t nr = 1;
 		for (size_t i = 0; i < model->nr_zooms; i++)
 			if (!model->zooms[i].is_range)
@@ -140,7 +143,7 @@ static void count_losses(struct model *model)
 		.throttled = facts->throttled,
 	};
 	uint64_t now_s = model->now_ns / NS_PER_SECOND, end_s = model->end_ns / NS_PER_SECOND;
-	uint64_t paused_s = model->paused_ns / NS_PER_SECOND, seconds = windows[model->window];
+	uint64_t paused_s = model->paused_ns / NS_PER_SECOND, seconds = model_window_s(model);
 	uint64_t from_s = seconds && end_s + 1 > seconds ? end_s + 1 - seconds : 0;
 	if (facts->state == UI_FILE || facts->state == UI_LOADING) {
 		model->in_window = count;
@@ -171,9 +174,9 @@ int model_refresh(struct model *model, uint64_t now_ns)
 	find_events(model);
 	model->end_ns = window_end(model);
 	if (model->host->mark_times && !model->paused)
-		model->host->mark_times(model->host->context, windows[model->window]);
+		model->host->mark_times(model->host->context, model_window_s(model));
 	if (!result)
-		result = selection_set_seconds(model->selection, windows[model->window]);
+		result = selection_set_seconds(model->selection, model_window_s(model));
 	if (!result)
 		result = follow_processes(model);
 	if (!result)
@@ -236,7 +239,7 @@ int model_reset(struct model *model)
 /* Seconds of the window that were forgotten: none, unless samples came before those that are held. */
 static bool is_cut(const struct model *model, uint64_t held_ns)
 {
-	uint64_t wanted_ns = windows[model->window] * NS_PER_SECOND;
+	uint64_t wanted_ns = model_window_s(model) * NS_PER_SECOND;
 	uint64_t first_ns = model->began_ns ? model->began_ns : model->all.first_ns;
 	return wanted_ns && held_ns + NS_PER_SECOND < wanted_ns && model->totals.from_ns &&
 	       model->totals.from_ns > first_ns;
@@ -248,7 +251,7 @@ void model_add_window(const struct model *model, struct text *out)
 		"all", "last 2 s", "last 5 s", "last 10 s", "last 30 s", "last 60 s", "last 5 min",
 	};
 	uint64_t held_ns = model->totals.to_ns - model->totals.from_ns;
-	const struct zoom *range = range_zoom(model);
+	const struct zoom *range = model_range(model);
 	if (range) {
 		text_addf(out, "range %.3f s",
 			  (double)(range->to_ns - range->from_ns) / (double)NS_PER_SECOND);
@@ -263,8 +266,8 @@ void model_describe(const struct model *model, struct text *out)
 {
 	const struct selection_totals *totals = &model->totals;
 	double seconds = (double)(totals->to_ns - totals->from_ns) / (double)NS_PER_SECOND;
-	text_addf(out, "%s%.*f s", windows[model->window] && !range_zoom(model) ? "the last " : "",
-		  range_zoom(model) ? 3 : 1, seconds);
+	text_addf(out, "%s%.*f s", model_window_s(model) && !model_range(model) ? "the last " : "",
+		  model_range(model) ? 3 : 1, seconds);
 	if (model->time || model->nr_events > 1) {
 		text_add(out, ", ");
 		text_add_safe(out, history_event_name(model->history, model_event_shown(model)));
@@ -359,14 +362,9 @@ static void remove_zoom(struct model *model, size_t at)
 	model->changed = true;
 }
 
-bool model_has_range(const struct model *model)
-{
-	return range_zoom(model) != NULL;
-}
-
 bool model_drop_range(struct model *model)
 {
-	const struct zoom *range = range_zoom(model);
+	const struct zoom *range = model_range(model);
 	if (range)
 		remove_zoom(model, (size_t)(range - model->zooms));
 	return range != NULL;
@@ -565,69 +563,8 @@ bool model_node_is_kernel(const struct model *model, const struct selection_node
 	return !node->label && history_function_kernel(model->history, node->function);
 }
 
-/* ---- shares ---- */
-
-static double share_percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-/* What they did in a range of time the timeline has. */
-static bool times_in(const struct model *model, const struct zoom *range, int32_t pid, int32_t tid,
-		     struct ui_times *times)
-{
-	struct timeline *timeline = model->history ? history_timeline(model->history) : NULL;
-	struct timeline_states states;
-	if (!timeline ||
-	    !timeline_states_in(timeline, pid, tid, range->from_ns, range->to_ns, &states))
-		return false;
-	*times = (struct ui_times){
-		.cpu_percent =
-			share_percent(states.ns[THREAD_COMPUTES], range->to_ns - range->from_ns),
-		.running_percent = share_percent(states.ns[THREAD_COMPUTES], states.lived_ns),
-		.runnable_percent = share_percent(states.ns[THREAD_QUEUES], states.lived_ns),
-		.waiting_percent = share_percent(states.ns[THREAD_WAITS], states.lived_ns),
-	};
-	return true;
-}
-
-/* Since a reset nobody knows. */
-bool model_times(const struct model *model, int32_t pid, int32_t tid, struct ui_times *times)
-{
-	const struct zoom *range = range_zoom(model);
-	if (range)
-		return times_in(model, range, pid, tid, times);
-	const uint32_t seconds = windows[model->window];
-	return model->host->times && (seconds || !model->begun_s) &&
-	       model->host->times(model->host->context, pid, tid, seconds, times);
-}
-
 const char *model_unit(const struct model *model)
 {
 	enum weight_unit unit = model->facts.unit;
 	return unit == WEIGHT_NS ? "time" : weight_unit_name(unit, 2);
-}
-
-double model_percent(const struct model *model, uint64_t weight)
-{
-	uint64_t whole = model->of_all ? model->totals.all_weight : model->totals.weight;
-	return whole ? 100.0 * (double)weight / (double)whole : 0.0;
-}
-
-uint64_t model_least_weight(const struct model *model)
-{
-	const uint64_t whole = model->of_all ? model->totals.all_weight : model->totals.weight;
-	return (uint64_t)((double)whole * model->least_percent / 100 * 0.999);
-}
-
-bool model_hides(const struct model *model, uint64_t weight)
-{
-	return !weight || model_percent(model, weight) < model->least_percent;
-}
-
-enum role model_percent_role(const struct model *model, double percent)
-{
-	if (changes_known(model))
-		return ROLE_TEXT;
-	return percent >= 10 ? ROLE_HOT : percent >= 2 ? ROLE_WARM : ROLE_TEXT;
 }

@@ -2,6 +2,7 @@
 /* System calls by cost: what the kernel's entry calls, and who of the program called that. */
 #include <stdlib.h>
 
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 #include <ctop/views/views.h>
 

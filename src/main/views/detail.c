@@ -6,6 +6,7 @@
 
 #include <ctop/base/task_id.h>
 #include <ctop/screen/header.h>
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 #include <ctop/views/views.h>
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <ctop/screen/shares.h>
 #include <ctop/screen/view.h>
 
 enum { COLS_LEAST = 6, COLS_MOST = 17, COUNT_COLS = 5, GAP_COLS = 1, ROOM_COLS_LEAST = 34 };

@@ -8,6 +8,7 @@
 #include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
 #include <ctop/screen/header.h>
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 #include <ctop/views/views.h>
 

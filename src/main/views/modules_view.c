@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 #include <ctop/views/views.h>
 

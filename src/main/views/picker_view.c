@@ -7,6 +7,7 @@
 
 #include <ctop/base/vec.h>
 #include <ctop/screen/prompt.h>
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 #include <ctop/views/views.h>
 

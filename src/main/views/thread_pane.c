@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 
 #include "thread_text.h"

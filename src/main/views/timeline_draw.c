@@ -6,6 +6,7 @@
 
 #include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 
 #include "timeline_view.h"

@@ -34,7 +34,7 @@ static void mark(struct timeline_view *timeline, struct model *model, bool is_en
 	const uint64_t at_ns = timeline->from_ns +
 			       (uint64_t)(timeline->cursor + (is_end ? 1 : 0)) * timeline->cell_ns;
 	/* A range was taken back: its marks go with it. */
-	if (!model_has_range(model) && timeline->mark_from_ns && timeline->mark_to_ns)
+	if (!model_range(model) && timeline->mark_from_ns && timeline->mark_to_ns)
 		timeline->mark_from_ns = timeline->mark_to_ns = 0;
 	*(is_end ? &timeline->mark_to_ns : &timeline->mark_from_ns) = at_ns;
 	timeline->is_placed = true;

@@ -9,6 +9,7 @@
 
 #include <ctop/goroutine.h>
 #include <ctop/base/task_id.h>
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 #include <ctop/views/views.h>
 

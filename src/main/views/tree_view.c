@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
+#include <ctop/screen/shares.h>
 #include <ctop/terminal/theme.h>
 #include <ctop/views/views.h>
 
