@@ -2,6 +2,7 @@
 /* What has happened to a session's own processes, in words. */
 #include "session_internal.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,12 +27,15 @@ static int signal_of(int wait_status)
 
 static void describe_end(const struct worker *worker, int wait_status, char *text, size_t size)
 {
-	if (worker->why)
+	const int signal = signal_of(wait_status);
+	/* Main ends with SIGKILL alone: any other is its own, even if main came to end it meanwhile. */
+	const bool is_own = signal && signal != SIGKILL;
+	if (worker->why && !is_own)
 		snprintf(text, size, "%s", worker->why);
-	else if (worker->ended)
+	else if (worker->ended && !is_own)
 		snprintf(text, size, "sent invalid messages and was killed");
-	else if (signal_of(wait_status))
-		snprintf(text, size, "was killed by signal %d", signal_of(wait_status));
+	else if (signal)
+		snprintf(text, size, "was killed by signal %d", signal);
 	else
 		snprintf(text, size, "exited with status %d", WEXITSTATUS(wait_status));
 	size_t used = strlen(text);

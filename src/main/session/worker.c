@@ -282,8 +282,10 @@ bool worker_end_if_stuck(struct worker *worker)
 
 void worker_end_if_hung_up(struct worker *worker)
 {
-	if (worker->pid && worker->hung_up)
-		worker_end(worker);
+	if (!worker->pid || !worker->hung_up)
+		return;
+	worker_end(worker);
+	worker->why = "closed its channel and was killed";
 }
 
 bool worker_end_if_silent(struct worker *worker)
