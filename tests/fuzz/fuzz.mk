@@ -19,6 +19,7 @@ FUZZ_MUTATIONS_timeline := 400
 # Functions that a target replaces, by the linker's --wrap.
 FUZZ_WRAP_broker := opener_ask prober_ask
 FUZZ_WRAP_event := near_name tracepoint_id
+FUZZ_WRAP_fetcher := jail_spawn jail_end
 FUZZ_WRAP_collector := poll clock_now_ns
 FUZZ_WRAP_output := openat fstatat renameat unlinkat poll
 FUZZ_WRAP_session := jail_spawn jail_protect_main kill wait4
