@@ -6,6 +6,7 @@ import collections
 import csv
 import functools
 import io
+import json
 import os
 import re
 import tempfile
@@ -165,14 +166,82 @@ def bare_sums(sums):
     return bared
 
 
+def ends_of_json(text):
+    """{frame: the weight of samples that were taken in it}"""
+    profile, ends = json.loads(text), collections.Counter()
+    functions, frames, nodes = profile["functions"], profile["frames"], profile["nodes"]
+    for thread in profile["threads"]:
+        for stack in thread["stacks"]:
+            function = functions[frames[nodes[stack["node"]]["frame"]]["function"]]
+            ends[function["name"] + (" (inlined)" if function["inlined"] and "(inlined)" not in function["name"] else "")] += stack["weight"]
+    return ends
+
+
+def ends_of_speedscope(text):
+    profile, ends = json.loads(text), collections.Counter()
+    for thread in profile["profiles"]:
+        for stack, weight in zip(thread["samples"], thread["weights"]):
+            ends[profile["shared"]["frames"][stack[-1]]["name"]] += weight
+    return ends
+
+
+def ends_of_callgrind(text):
+    names, ends, name, calls = {}, collections.Counter(), None, False
+    for line in text.splitlines():
+        found = re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line)
+        if found:
+            name = names.setdefault(found.group(2), found.group(3)) if found.group(1) == "fn" else name
+            if found.group(1) == "cfn":
+                names.setdefault(found.group(2), found.group(3))
+        elif line.startswith("calls="):
+            calls = True
+        elif re.match(r"(0x[0-9a-f]+|\+\d+|-\d+|\*|\d+) ", line):
+            if not calls and name:
+                ends[name] += int(line.split()[-1])
+            calls = False
+    return ends
+
+
+@case
+def every_format_has_the_sums():
+    """What a sample was taken in, by the names that frames have in it."""
+    for group in GROUPS[:5]:
+        wanted = collections.Counter()
+        for row, cost in costs(group).items():
+            wanted[row[0] if group != "module" else row[1]] += cost.self
+        wanted = +wanted
+        for name, ends in ("json", ends_of_json), ("speedscope", ends_of_speedscope), ("callgrind", ends_of_callgrind):
+            check_same(f"{name} --group {group}", +ends(ctop_ok("export", name, "--group", group, recorded()[1]).stdout), wanted)
+
+
+@case
+def modules_that_call_themselves_are_one_frame():
+    profile = json.loads(ctop_ok("export", "speedscope", "--group", "module", recorded()[1]).stdout)
+    stacks = [stack for thread in profile["profiles"] for stack in thread["samples"]]
+    check(stacks and all(a != b for stack in stacks for a, b in zip(stack, stack[1:])), "speedscope")
+    picture = ctop_ok("export", "svg", "--group", "module", recorded()[1]).stdout
+    boxes = re.findall(r'<title>(.*?): .*?y="(\d+)"', picture)
+    check(boxes and len(set(boxes)) > 3, f"{boxes}")
+    check(len({y for _, y in boxes}) <= 1 + max(map(len, stacks)), f"more levels than modules: {boxes}")
+
+
+@case
+def a_flame_graph_by_process():
+    pids = {sample.pid for sample in samples()}
+    boxes = re.findall(r"<title>(?:[^<]*) \[(\d+)\]: ", ctop_ok("export", "svg", "--group", "process", recorded()[1]).stdout)
+    check(set(map(int, boxes)) == pids and len(boxes) == len(pids), f"{boxes} {pids}")
+    check("[%d]" % next(iter(pids)) not in ctop_ok("export", "svg", recorded()[1]).stdout, "svg without --group")
+
+
 @case
 def what_makes_no_sense_is_refused():
     path = recorded()[1]
     check_refused(ctop("report", "--group", "functions", path), 2, "invalid group 'functions'", "use function, inline, line, address, module, thread or process")
     check_refused(ctop("report", "--tree", "--group", "line", path), 2, "--group and --tree are mutually exclusive", "leave out --tree")
     check_refused(ctop("report", "--modules", "--group", "line", path), 2, "--group and --modules are mutually exclusive", "leave out --modules")
-    check_refused(ctop("export", "pprof", "--group", "line", path), 2, "export pprof does not group", "leave out --group")
-    check_refused(ctop("export", "csv", "--group", "thread", path), 2, "export csv has the thread and process of each row", "leave out --group")
+    for name in "pprof", "csv":
+        check_refused(ctop("export", name, "--group", "thread", path), 2, f"export {name} tells threads and processes apart as it is", "leave out --group")
+    check_refused(ctop("export", "svg", "--group", "thread", path), 2, "export svg does not tell threads apart", "choose one: --tid TID, or --group process")
     check(report("inline") == report("inline"), "differs from one look to the next")
 
 

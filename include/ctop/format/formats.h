@@ -33,7 +33,7 @@ struct export_request {
 	struct selection *selection; /* of it: what is exported */
 	const struct export_sink *sink;
 	bool count_samples;	/* not what they stand for; a format that can */
-	enum grouping grouping; /* what frames are called; a format that can */
+	enum grouping grouping; /* the history's; that of tasks is the format's */
 	/* Of a recording: what of the profile it is, for people, and which of the history's metadata are true of that. */
 	const char *excerpt;
 	bool (*keeps)(const char *key);
@@ -52,14 +52,13 @@ struct format {
 	const char
 		*ending;  /* of files that `x` writes in it; NULL: `ctop export` alone writes it */
 	const char *what; /* is in such a file */
-	const char *details; /* for the man page (roff) */
-	bool counts_samples; /* takes --samples */
-	bool groups_frames;  /* takes --group */
-	bool has_tasks;	     /* but neither thread nor process: each row has them */
-	bool of_samples;     /* of single samples, of all events as a rule; else of stacks */
-	bool of_timeline;    /* has what threads did when, too */
-	bool of_slices;	     /* of stacks in slices of time; the same */
-	bool all_events;     /* of stacks, those of all events as a rule; else of one */
+	const char *details;		       /* for the man page (roff) */
+	bool counts_samples;		       /* takes --samples */
+	bool groups_threads, groups_processes; /* --group; neither: it tells them apart anyway */
+	bool of_samples;  /* of single samples, of all events as a rule; else of stacks */
+	bool of_timeline; /* has what threads did when, too */
+	bool of_slices;	  /* of stacks in slices of time; the same */
+	bool all_events;  /* of stacks, those of all events as a rule; else of one */
 	int (*write)(const struct export_request *request); /* 0 or -errno */
 };
 

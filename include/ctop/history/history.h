@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ctop/grouping.h>
 #include <ctop/ids.h>
 #include <ctop/state_frames.h>
 #include <ctop/store/symbols.h>
@@ -125,6 +126,8 @@ int history_update_names(struct history *history);
 int history_update_some_names(struct history *history, size_t most);
 /* Where waits have what is waited for. Before the first epoch. */
 void history_set_state_frames(struct history *history, enum state_frames state_frames);
+/* What frames are called after; that of tasks says nothing of them. Modules that call themselves are one frame. Before the first epoch. */
+void history_set_grouping(struct history *history, enum grouping grouping);
 /* Frames are their own functions, whatever was inlined there, and have no lines. Before the first epoch. */
 void history_leave_out_lines(struct history *history);
 
@@ -221,6 +224,8 @@ bool history_function_named(const struct history *history, struct function_id id
 bool history_function_bounded(const struct history *history, struct function_id id);
 /* It was put into its callers by the compiler; where it is called by itself, that is another function. */
 bool history_function_inlined(const struct history *history, struct function_id id);
+/* In a grouped history the bytes in front of the function's own name, "main.c:12 "; of a module's all. */
+size_t history_function_place_bytes(const struct history *history, struct function_id id);
 /* Its name; of one that was inlined, marked as others mark those: "name (inlined)". Borrowed. */
 const char *history_function_marked_name(const struct history *history, struct function_id id);
 
@@ -393,7 +398,7 @@ struct history_walk {
 	uint32_t root; /* the number above all frames */
 	struct {
 		struct walked {
-			uint32_t number, nr_frames;
+			uint32_t number, nr_frames, function;
 		} * items;
 		size_t nr, capacity;
 	} walked; /* the history's; empty at first */

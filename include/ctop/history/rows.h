@@ -57,6 +57,15 @@ struct history_site {
 	uint32_t function; /* 0: to be found out */
 };
 
+/* What is called after a place of a function: see grouping.c. */
+struct history_group {
+	uint32_t of;	  /* the function */
+	uint32_t line;	  /* 0: it is not about lines */
+	const char *file; /* the same: NULL */
+	uint64_t address; /* the same: 0 */
+	uint32_t function;
+};
+
 /* One (module, address), and what is known of its name by now. */
 struct named_frame {
 	uint64_t address;
@@ -86,6 +95,8 @@ struct counted_stack {
 struct function {
 	const char *name, *module;
 	const char *marked; /* "name (inlined)"; NULL: it is not */
+	uint32_t
+		place_bytes; /* of the name, in front of the function's own: where in it; all of a module's */
 	bool kernel, named;
 	bool inlined; /* into others: what is called by itself is another one */
 	bool bounded; /* without a name, but one function all the same: called after where it begins */
@@ -236,11 +247,12 @@ struct history {
 	bool weights_differ; /* of some event: then */
 	ROWS(double)
 	squares; /* has the sums of the squares of stacks' weights; it may be shorter */
+	ROWS(struct history_group) groups;
 	ROWS(struct history_site) sites; /* those outside come before those inside */
 	ROWS(struct function) functions;
 	ROWS(struct event) events;
 	struct index strings_index, modules_index, tasks_index, stacks_index, functions_index,
-		processes_index, sites_index;
+		processes_index, sites_index, groups_index;
 	struct index frames_index, nodes_index; /* only if it merges: */
 	bool merges; /* frames and nodes may come that are there already; see merging.c */
 	struct history_info *metadata;
@@ -257,6 +269,7 @@ struct history {
 	uint64_t lines_taken;			     /* of the epoch's symbols: rows, */
 	uint64_t name_bytes_taken, line_bytes_taken; /* and of new strings */
 	enum state_frames state_frames;
+	enum grouping grouping;
 	bool without_lines; /* nobody wants to see them */
 
 	ROWS(struct history_piece) pieces; /* of code, in all epochs */
@@ -307,11 +320,16 @@ struct history_step {
 };
 enum { HISTORY_STEPS_MAX = SYMBOLS_LINES_MAX };
 /*
- * How many; 0: out of memory. At a depth (steps before) that is too large for what is inlined there is only the frame's own function:
+ * How many; 0: out of memory. Of a grouped history, groups. At a depth (steps before) that is too large for what is inlined there is only the frame's own function:
  * no stack has more than HISTORY_DEPTH_SHOWN_MAX steps.
  */
 size_t history_steps_of(struct history *history, uint32_t frame, size_t depth,
 			struct history_step steps[HISTORY_STEPS_MAX]);
+/* Whether a step is no other than the function above it: of modules that call themselves, where they are what is shown. */
+static inline bool history_goes_on(const struct history *history, uint32_t above, uint32_t function)
+{
+	return history->grouping == GROUPING_MODULE && above == function;
+}
 /* By name, then by module: an order that is the same in every run. */
 int history_compare_functions(const struct history *history, struct function_id a,
 			      struct function_id b);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/hash.h>
 #include <ctop/base/vec.h>
 
@@ -69,13 +70,6 @@ static uint32_t add_content(struct maker *maker, const struct listing_call *call
 	return ++answer->nr_calls;
 }
 
-/* What is shown of a file. */
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static uint32_t find_call(struct maker *maker, uint64_t id, unsigned nr_inside);
 
 /* 1 + row of calls; 0: it, or one that it was put into, is not known. */
@@ -97,7 +91,7 @@ static uint32_t make_call(struct maker *maker, uint64_t id, unsigned nr_inside)
 	if (!found.function[0])
 		return 0;
 	call.function = find_name(maker, name_cache_show(maker->demangled, found.function, false));
-	call.file = find_name(maker, base_of(found.file));
+	call.file = find_name(maker, base_name(found.file));
 	call.line = call.file ? found.line : 0;
 	return add_content(maker, &call);
 }

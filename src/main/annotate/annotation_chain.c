@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <ctop/annotate/annotation.h>
+#include <ctop/base/base_name.h>
 #include <ctop/base/function_name.h>
 
 enum { FUNCTION_COLS = 40, FILE_COLS = 24 };
@@ -80,12 +81,11 @@ const char *annotation_inlined_name(const struct annotation *annotation,
 
 static void add_function(const struct annotated_call *call, struct text *out)
 {
-	const char *slash = strrchr(call->file, '/');
 	struct text file = {0};
 	name_add_fit(out, call->function, NAME_NO_ARGUMENTS, FUNCTION_COLS);
 	if (!call->line)
 		return;
-	text_add_safe(&file, slash && slash[1] ? slash + 1 : call->file);
+	text_add_safe(&file, base_name(call->file));
 	text_add(out, " ");
 	name_add_elided(out, text_string(&file), FILE_COLS);
 	text_addf(out, ":%u", call->line);

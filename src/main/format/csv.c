@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <ctop/base/vec.h>
-#include <ctop/query/groups.h>
 
 #include "pieces.h"
 #include "tracks.h"
@@ -27,14 +26,13 @@ struct cell {
 struct table {
 	const struct export_request *request;
 	struct tracks tracks;
-	struct groups groups;
-	struct text out, scratch, name;
+	struct text out, scratch;
 	struct {
-		struct cell *items; /* by group */
+		struct cell *items; /* by function */
 		size_t nr, capacity;
 	} cells;
 	struct {
-		uint32_t *items; /* groups that have a cell of the thread in hand */
+		uint32_t *items; /* functions that have a cell of the thread in hand */
 		size_t nr, capacity;
 	} used;
 	struct {
@@ -68,19 +66,18 @@ static void add_name(struct table *table, const char *untrusted)
 	text_add(out, "\"");
 }
 
-/* The cell of a frame's group in the thread; NULL: out of memory. */
-static struct cell *cell_of(struct table *table, const struct history_frame *frame, uint32_t track)
+/* A function's cell in the thread; NULL: out of memory. */
+static struct cell *cell_of(struct table *table, uint32_t function, uint32_t track)
 {
-	const uint32_t group = groups_find(&table->groups, table->request->history, frame);
-	if (group == UINT32_MAX || vec_reserve(&table->cells, (size_t)group + 1) ||
+	if (vec_reserve(&table->cells, (size_t)function + 1) ||
 	    vec_reserve(&table->used, table->used.nr + 1))
 		return NULL;
-	for (; table->cells.nr <= group; table->cells.nr++)
+	for (; table->cells.nr <= function; table->cells.nr++)
 		table->cells.items[table->cells.nr] = (struct cell){0};
-	struct cell *cell = &table->cells.items[group];
+	struct cell *cell = &table->cells.items[function];
 	if (cell->track_plus_1 != track + 1) {
 		*cell = (struct cell){.track_plus_1 = track + 1};
-		table->used.items[table->used.nr++] = group;
+		table->used.items[table->used.nr++] = function;
 	}
 	return cell;
 }
@@ -93,16 +90,8 @@ static int count_sample(struct table *table, uint32_t track, uint32_t number)
 	for (uint32_t node = sample->node; node; node = tracks->nodes.items[node].parent) {
 		const struct track_frame *frame =
 			&tracks->frames.items[tracks->nodes.items[node].frame];
-		const struct history_frame facts = {.function = frame->function,
-						    .module = frame->module,
-						    .address = frame->address,
-						    .file = frame->file,
-						    .line = frame->line,
-						    .inlined = frame->depth > 0};
-		struct cell *cell = NULL;
-		if (!groups_have(&table->groups, &facts))
-			continue;
-		if (!(cell = cell_of(table, &facts, track)))
+		struct cell *cell = cell_of(table, frame->function.index, track);
+		if (!cell)
 			return -ENOMEM;
 		if (is_leaf) {
 			is_leaf = false;
@@ -142,24 +131,11 @@ static void add_row(struct table *table, const struct track *track, const char *
 		  percent(cell->self, whole), percent(cell->total, whole));
 }
 
-/* Of the column `function`; a module has a column of its own. Valid until the next call. */
-static const char *group_name(struct table *table, const struct group *group)
-{
-	struct text *name = &table->name;
-	text_clear(name);
-	if (table->groups.by == GROUPING_MODULE)
-		return "";
-	group_add_place(name, group);
-	text_add(name, name->size ? " " : "");
-	text_add(name, history_function_marked_name(table->request->history, group->function));
-	table->out.failed |= name->failed;
-	return text_string(name);
-}
-
 static int write_track(struct table *table, uint32_t number)
 {
 	const struct tracks *tracks = &table->tracks;
 	const struct track *track = &tracks->tracks.items[number];
+	const struct history *history = table->request->history;
 	struct cell frameless = {0}; /* without its row the table would not add up */
 	int result = 0;
 	table->used.nr = 0;
@@ -172,10 +148,13 @@ static int write_track(struct table *table, uint32_t number)
 		}
 	}
 	for (size_t i = 0; !result && i < table->used.nr; i++) {
-		const uint32_t group = table->used.items[i];
-		const char *module = table->groups.all.items[group].module;
-		add_row(table, track, group_name(table, &table->groups.all.items[group]), module,
-			&table->cells.items[group]);
+		const struct function_id function = {table->used.items[i]};
+		/* A module has a column of its own. */
+		const char *name = table->request->grouping == GROUPING_MODULE
+					   ? ""
+					   : history_function_marked_name(history, function);
+		add_row(table, track, name, history_function_module(history, function),
+			&table->cells.items[function.index]);
 		result = pieces_offer(table->request->sink, &table->out);
 	}
 	frameless.total_samples = frameless.self_samples;
@@ -209,15 +188,13 @@ static int write_table(struct table *table)
 
 int csv_write(const struct export_request *request)
 {
-	struct table table = {.request = request, .groups.by = request->grouping};
+	struct table table = {.request = request};
 	int result = tracks_take(&table.tracks, request, TRACKS_OF_STACKS);
 	if (!result)
 		result = write_table(&table);
 	tracks_release(&table.tracks);
 	text_release(&table.out);
 	text_release(&table.scratch);
-	text_release(&table.name);
-	groups_release(&table.groups);
 	free(table.cells.items);
 	free(table.used.items);
 	free(table.weights.items);

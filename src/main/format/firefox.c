@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/clock.h>
 #include <ctop/base/task_id.h>
 #include <ctop/wait_kind.h>
@@ -312,12 +313,6 @@ static void write_sources(struct firefox *firefox)
 	add_length(firefox, nr);
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void write_strings(struct firefox *firefox)
 {
 	const size_t nr = firefox->functions.frames.nr, nr_modules = firefox->modules.frames.nr;
@@ -329,7 +324,7 @@ static void write_strings(struct firefox *firefox)
 				 frame_at(firefox, firefox->functions.frames.items[i])->function));
 	for (size_t i = 0; i < nr_modules && next(firefox, nr + i); i++)
 		add_name(firefox,
-			 file_name(module_of(firefox, firefox->modules.frames.items[i]).path));
+			 base_name(module_of(firefox, firefox->modules.frames.items[i]).path));
 	text_add(&firefox->out, nr + nr_modules ? ",\"[unknown]\"" : "\"[unknown]\"");
 	for (size_t i = 0; i < firefox->sources.nr && next(firefox, 1); i++)
 		add_name(firefox, firefox->sources.items[i]);
@@ -369,11 +364,11 @@ static void add_breakpad_id(struct firefox *firefox, const struct module_identit
 static void add_module(struct firefox *firefox, const struct history_module_facts *module)
 {
 	text_add(&firefox->out, "{\"arch\":\"\",\"name\":");
-	add_name(firefox, file_name(module->path));
+	add_name(firefox, base_name(module->path));
 	text_add(&firefox->out, ",\"path\":");
 	add_name(firefox, module->path);
 	text_add(&firefox->out, ",\"debugName\":");
-	add_name(firefox, file_name(module->path));
+	add_name(firefox, base_name(module->path));
 	text_add(&firefox->out, ",\"debugPath\":");
 	add_name(firefox, module->path);
 	text_add(&firefox->out, ",\"breakpadId\":\"");

@@ -12,7 +12,6 @@
 #include <ctop/base/task_id.h>
 #include <ctop/base/text.h>
 #include <ctop/base/vec.h>
-#include <ctop/query/groups.h>
 
 #include "pieces.h"
 
@@ -42,10 +41,9 @@ struct folding {
 	const struct history *history;
 	bool count_samples;
 	enum grouping by;
-	struct groups groups; /* that frames are called after */
 	struct text names_text;
 	struct {
-		struct name *items; /* by group */
+		struct name *items; /* by function */
 		size_t nr, capacity;
 	} names;
 	struct {
@@ -147,36 +145,29 @@ static void add_comm(struct text *text, const char *comm)
 	free(copy);
 }
 
-static void add_group_name(struct folding *folding, const struct group *group)
+/* Where it is, as it is, and the function's own name. */
+static void add_function(struct folding *folding, struct function_id function)
 {
-	struct text *text = &folding->names_text;
-	const size_t before = text->size;
-	if (folding->by == GROUPING_MODULE) {
-		add_name(text, *group->module ? group->module : "[unknown]", SIZE_MAX);
-		return;
-	}
-	group_add_place(text, group);
-	for (size_t i = before; i < text->size; i++) /* a file's name may have any */
-		if (text->bytes[i] == ';')
-			text->bytes[i] = ':';
-	if (text->size > before)
-		text_add(text, " ");
-	folded_add_name(text, history_function_marked_name(folding->history, group->function),
-			history_function_named(folding->history, group->function));
+	const char *name = history_function_marked_name(folding->history, function);
+	const size_t place_bytes = history_function_place_bytes(folding->history, function);
+	add_name(&folding->names_text, name, place_bytes);
+	folded_add_name(&folding->names_text, name + place_bytes,
+			history_function_named(folding->history, function));
 }
 
-/* The number of a frame's name, which is made once, however many stacks have it. 0 or -ENOMEM. */
-static int find_name(struct folding *folding, const struct history_frame *frame, uint32_t *number)
+/* A function's name is made once, however many stacks have it. 0 or -ENOMEM. */
+static int make_name(struct folding *folding, struct function_id function)
 {
-	*number = groups_find(&folding->groups, folding->history, frame);
-	if (*number == UINT32_MAX || vec_reserve(&folding->names, (size_t)*number + 1))
+	if (vec_reserve(&folding->names, (size_t)function.index + 1))
 		return -ENOMEM;
-	if (*number < folding->names.nr)
+	for (; folding->names.nr <= function.index; folding->names.nr++)
+		folding->names.items[folding->names.nr] = (struct name){0};
+	struct name *name = &folding->names.items[function.index];
+	if (name->size)
 		return 0;
-	struct name name = {.at = folding->names_text.size};
-	add_group_name(folding, &folding->groups.all.items[*number]);
-	name.size = folding->names_text.size - name.at;
-	folding->names.items[folding->names.nr++] = name;
+	name->at = folding->names_text.size;
+	add_function(folding, function);
+	name->size = folding->names_text.size - name->at;
 	return folding->names_text.failed ? -ENOMEM : 0;
 }
 
@@ -226,12 +217,8 @@ static int fold(void *context, const struct history_stack *stack)
 	uint32_t *used = folding->used.items + line.first;
 	int result = find_comm(folding, stack, &used[0]);
 	for (size_t i = 0; !result && i < stack->nr_frames; i++) {
-		if (!groups_have(&folding->groups, &stack->frames[i]))
-			continue;
-		result = find_name(folding, &stack->frames[i], &used[line.nr]);
-		const bool goes_on = folding->by == GROUPING_MODULE && line.nr > 1 &&
-				     used[line.nr] == used[line.nr - 1];
-		line.nr += !goes_on;
+		used[line.nr++] = stack->frames[i].function.index;
+		result = make_name(folding, stack->frames[i].function);
 	}
 	folding->used.nr += line.nr;
 	folding->lines.items[folding->lines.nr++] = line;
@@ -325,16 +312,13 @@ static void release(struct folding *folding)
 	index_release(&folding->comms_index);
 	text_release(&folding->names_text);
 	free(folding->names.items);
-	groups_release(&folding->groups);
 }
 
 int folded_write(const struct export_request *request)
 {
-	const bool of_tasks = request->grouping >= GROUPING_THREAD;
 	struct folding folding = {.history = request->history,
 				  .count_samples = request->count_samples,
-				  .by = request->grouping,
-				  .groups.by = of_tasks ? GROUPING_INLINE : request->grouping};
+				  .by = request->grouping};
 	int result = selection_each_stack(request->selection, fold, &folding);
 	if (!result && folding.lines.nr)
 		qsort_r(folding.lines.items, folding.lines.nr, sizeof(struct line), compare,

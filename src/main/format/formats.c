@@ -16,7 +16,8 @@ const struct format formats[] = {
 			   "\\-\\-countname=ns\\fR); with\n.B \\-\\-samples\ntheir number. "
 			   "FlameGraph's tools and speedscope read it.\n",
 		.counts_samples = true,
-		.groups_frames = true,
+		.groups_threads = true,
+		.groups_processes = true,
 		.write = folded_write,
 	},
 	{
@@ -157,6 +158,7 @@ const struct format formats[] = {
 			"A flame graph of one event, the root at the bottom, for READMEs and "
 			"mails: one file without scripts. A box shows its numbers when the pointer "
 			"rests on it; boxes narrower than a tenth of a pixel are left out.\n",
+		.groups_processes = true,
 		.write = svg_write,
 	},
 	{
@@ -183,8 +185,6 @@ const struct format formats[] = {
 			   "event, in the function itself (self) and in all that it called "
 			   "(total). Sums over threads are right; sums of totals over "
 			   "functions mean nothing.\n",
-		.groups_frames = true,
-		.has_tasks = true,
 		.all_events = true,
 		.write = csv_write,
 	},

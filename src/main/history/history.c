@@ -28,6 +28,7 @@ struct history_info {
 	DO(stacks)                                                                                 \
 	DO(squares)                                                                                \
 	DO(functions)                                                                              \
+	DO(groups)                                                                                 \
 	DO(sites)                                                                                  \
 	DO(events)                                                                                 \
 	DO(samples)                                                                                \
@@ -43,6 +44,7 @@ struct history_info {
 	DO(nodes_index)                                                                            \
 	DO(stacks_index)                                                                           \
 	DO(functions_index)                                                                        \
+	DO(groups_index)                                                                           \
 	DO(sites_index)                                                                            \
 	DO(pieces_index)                                                                           \
 	DO(processes_index)

@@ -104,6 +104,12 @@ void history_move_sites(struct history *history, const uint32_t *modules);
 /* The function of what was inlined at a site. UINT32_MAX: out of memory. */
 uint32_t history_function_at(struct history *history, uint32_t site);
 
+/* ---- what frames are called after: grouping.c ---- */
+
+/* Steps as the history groups them. How many; 0: out of memory. */
+size_t history_group_steps(struct history *history, uint32_t frame, size_t nr,
+			   struct history_step steps[HISTORY_STEPS_MAX]);
+
 /* ---- code that was kept: kept_code.c ---- */
 
 /* Takes over what the epoch has of modules that are known. 0 or -ENOMEM. */

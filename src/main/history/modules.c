@@ -113,16 +113,21 @@ static int rename_functions(struct history *history, const char *from, const cha
 	struct index fresh = {0};
 	for (uint32_t row = 1; row < history->functions.nr; row++) {
 		const struct function *function = &history->functions.items[row];
-		const char *module = function->module == from ? to : function->module;
+		const char *module = function->module == from ? to : function->module,
+			   *name = function->name == from ? to : function->name;
 		if (index_reserve(&fresh)) {
 			index_release(&fresh);
 			return -ENOMEM;
 		}
-		index_add(&fresh, hash_function(function->name, module), row);
+		index_add(&fresh, hash_function(name, module), row);
 	}
-	for (uint32_t row = 1; row < history->functions.nr; row++)
-		if (history->functions.items[row].module == from)
-			history->functions.items[row].module = to;
+	for (uint32_t row = 1; row < history->functions.nr; row++) {
+		struct function *function = &history->functions.items[row];
+		if (function->module == from)
+			function->module = to;
+		if (function->name == from) /* the module's own: grouping.c */
+			function->name = to;
+	}
 	index_release(&history->functions_index);
 	history->functions_index = fresh;
 	return 0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/vec.h>
 
 #include "internal.h"
@@ -19,7 +20,8 @@ uint32_t history_function_row(struct history *history, const struct function *fu
 		const struct function *known = &history->functions.items[row];
 		if (known->name == function->name && known->module == function->module &&
 		    known->named == function->named && known->bounded == function->bounded &&
-		    known->kernel == function->kernel && known->inlined == function->inlined)
+		    known->kernel == function->kernel && known->inlined == function->inlined &&
+		    known->place_bytes == function->place_bytes)
 			return row;
 	}
 	if (index_reserve(&history->functions_index) ||
@@ -41,8 +43,7 @@ static const char *name_after(struct history *history, const char *module,
 	char name[512];
 	if (!module[0])
 		return history_intern(history, "[unknown]");
-	const char *slash = strrchr(module, '/');
-	const char *base = slash && slash[1] ? slash + 1 : module;
+	const char *base = base_name(module);
 	if (frame->bounded)
 		snprintf(name, sizeof(name), "%.480s+0x%" PRIx64, base,
 			 frame->address - frame->offset);
@@ -109,6 +110,15 @@ bool history_function_bounded(const struct history *history, struct function_id 
 bool history_function_inlined(const struct history *history, struct function_id id)
 {
 	return id.index < history->functions.nr && history->functions.items[id.index].inlined;
+}
+
+size_t history_function_place_bytes(const struct history *history, struct function_id id)
+{
+	const size_t all = strlen(history_function_name(history, id)),
+		     bytes = id.index < history->functions.nr
+				     ? history->functions.items[id.index].place_bytes
+				     : 0;
+	return bytes < all ? bytes : all;
 }
 
 const char *history_function_marked_name(const struct history *history, struct function_id id)

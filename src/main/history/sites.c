@@ -118,8 +118,8 @@ uint32_t history_function_at(struct history *history, uint32_t id)
 	return row;
 }
 
-size_t history_steps_of(struct history *history, uint32_t frame, size_t depth,
-			struct history_step steps[HISTORY_STEPS_MAX])
+static size_t list_steps(struct history *history, uint32_t frame, size_t depth,
+			 struct history_step steps[HISTORY_STEPS_MAX])
 {
 	const uint32_t own = history_function_of(history, frame);
 	const uint32_t innermost = history->frames.items[frame].site;
@@ -140,6 +140,15 @@ size_t history_steps_of(struct history *history, uint32_t frame, size_t depth,
 		steps[at] = (struct history_step){function, site};
 	}
 	return nr;
+}
+
+size_t history_steps_of(struct history *history, uint32_t frame, size_t depth,
+			struct history_step steps[HISTORY_STEPS_MAX])
+{
+	const size_t nr = list_steps(history, frame, depth, steps);
+	return history->grouping == GROUPING_INLINE
+		       ? nr
+		       : history_group_steps(history, frame, nr, steps);
 }
 
 size_t history_inlined_at(const struct history *history, uint32_t site,

@@ -101,9 +101,11 @@ int stack_view_set(struct stack_view *view, struct history *history,
 			     nr_steps = list_steps(history, view->ids[i],
 						   (enum frame_method)view->methods[i], depth,
 						   view->frames + depth);
-		view->stack.nr_frames += nr_steps;
 		if (!nr_steps)
 			return -ENOMEM;
+		const uint32_t above = depth ? view->frames[depth - 1].function.index : 0;
+		if (!history_goes_on(history, above, view->frames[depth].function.index))
+			view->stack.nr_frames += nr_steps;
 	}
 	return 0;
 }
@@ -128,8 +130,13 @@ static int take_step(struct history *history, struct history_walk *walk, uint32_
 {
 	struct history_frame frames[HISTORY_STEPS_MAX];
 	const size_t nr = list_steps(history, frame, method, at->nr_frames, frames);
+	if (!nr)
+		return -ENOMEM;
+	if (history_goes_on(history, at->function, frames[0].function.index))
+		return 0;
 	at->nr_frames += (uint32_t)nr;
-	return nr ? walk->step(walk->context, frames, nr, &at->number) : -ENOMEM;
+	at->function = frames[nr - 1].function.index;
+	return walk->step(walk->context, frames, nr, &at->number);
 }
 
 static int make_room(struct history_walk *walk, size_t nr)
@@ -153,7 +160,7 @@ static int walk_callers(struct history *history, struct history_walk *walk, uint
 	for (; node && !walk->walked.items[node].nr_frames;
 	     node = history->nodes.items[node].parent)
 		path[nr++] = node;
-	*at = node ? walk->walked.items[node] : (struct walked){walk->root, 0};
+	*at = node ? walk->walked.items[node] : (struct walked){.number = walk->root};
 	while (!result && nr) {
 		const struct history_node *next = &history->nodes.items[path[--nr]];
 		result = take_step(history, walk, next->frame, next->method, at);

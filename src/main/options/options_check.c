@@ -374,15 +374,16 @@ static int check_group_export(const struct parse *parse)
 {
 	const struct options *options = parse->options;
 	const struct format *format = options->format;
-	const bool of_tasks = options->grouping >= GROUPING_THREAD;
-	if (!options->grouping || (format->groups_frames && !(format->has_tasks && of_tasks)))
+	if (options->grouping < GROUPING_THREAD ||
+	    (options->grouping == GROUPING_THREAD && format->groups_threads) ||
+	    (options->grouping == GROUPING_PROCESS && format->groups_processes))
 		return 0;
-	if (format->has_tasks)
-		error_usage(parse->error, "export %s has the thread and process of each row",
-			    format->name);
-	else
-		error_usage(parse->error, "export %s does not group: --group is for folded and csv",
-			    format->name);
+	if (format->groups_processes) {
+		error_usage(parse->error, "export %s does not tell threads apart", format->name);
+		return error_remedy(parse->error, "choose one: --tid TID, or --group process");
+	}
+	error_usage(parse->error, "export %s tells threads and processes apart as it is",
+		    format->name);
 	return error_remedy(parse->error, "leave out --group");
 }
 

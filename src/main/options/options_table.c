@@ -295,15 +295,19 @@ const struct option_row option_rows[] = {
 	 "missing, the reason and a command that would bring them stand below it."},
 	{OPTION_GROUP, GROUP_OUTPUT, LIVE | READERS, 0, "group", "GROUP", COMPLETE_WORDS,
 	 GROUPING_WORDS, "a row is: inline (default), function, line, ...",
-	 "What a row of the list is, and in an export to folded or csv, what a frame is called:\n"
+	 "What a row of the list is, and in an export what a frame is called:\n"
 	 "\\fBinline\\fR, the default: a function; one that was inlined is a row of its own;\n"
 	 "\\fBfunction\\fR: a function that is called, with all that was inlined into it;\n"
 	 "\\fBline\\fR: a line of the source, in one function; without known lines, the function;\n"
 	 "\\fBaddress\\fR: an instruction; of callers, the byte before the return address;\n"
-	 "\\fBmodule\\fR: a program, a library, the kernel;\n"
+	 "\\fBmodule\\fR: a program, a library, the kernel; as frames of an export those that "
+	 "call\n"
+	 "themselves are one;\n"
 	 "\\fBthread\\fR, \\fBprocess\\fR: also for how many seconds each computed, wanted a CPU "
 	 "and "
-	 "waited, and for what mostly, with those that have no samples.\n"
+	 "waited, and for what mostly, with those that have no samples; in exports for folded, and "
+	 "of\n"
+	 "processes for svg: others tell them apart anyway.\n"
 	 "Each sample counts for one row's SELF%, and once for the TOTAL% of each row that its "
 	 "stack "
 	 "has."},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/vec.h>
 
 void groups_release(struct groups *groups)
@@ -12,13 +13,6 @@ void groups_release(struct groups *groups)
 	free(groups->all.items);
 	index_release(&groups->index);
 	*groups = (struct groups){.by = groups->by};
-}
-
-/* The last part of a path. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /* Strings of a history are equal if they are the same. One file may have several paths, by where it was compiled. */

@@ -18,6 +18,12 @@ uint32_t selection_leaf_key(struct selection *selection, const struct counted_st
 	return key == UINT32_MAX || selection_reserve_key(selection, key) ? UINT32_MAX : key;
 }
 
+static bool goes_on(const struct selection *selection, uint32_t path, uint32_t function)
+{
+	return path && selection->paths.items[path].key == key_of_function(function) &&
+	       history_goes_on(selection->history, function, function);
+}
+
 /* The frame's function, and those inlined there. */
 static uint32_t step_to_frame(struct selection *selection, uint32_t path, uint32_t frame)
 {
@@ -26,6 +32,8 @@ static uint32_t step_to_frame(struct selection *selection, uint32_t path, uint32
 		return NO_PATH;
 	size_t nr = history_steps_of(selection->history, frame, selection->paths.items[path].depth,
 				     steps);
+	if (nr && goes_on(selection, path, steps[0].function))
+		return path;
 	for (size_t i = 0; i < nr && path != NO_PATH; i++)
 		path = selection_child_path(selection, path, key_of_function(steps[i].function));
 	return nr ? path : NO_PATH;
@@ -37,6 +45,8 @@ static bool leads_to(struct selection *selection, uint32_t above, uint32_t frame
 	struct history_step steps[HISTORY_STEPS_MAX];
 	const struct path *items = selection->paths.items;
 	size_t nr = history_steps_of(selection->history, frame, items[above].depth, steps);
+	if (nr && goes_on(selection, above, steps[0].function))
+		return path == above;
 	bool same = nr > 0;
 	for (; same && nr; path = items[path].parent)
 		same = path && items[path].key == key_of_function(steps[--nr].function);

@@ -196,6 +196,8 @@ static int begin_history(struct load *load, enum load_mode mode)
 	history_set_filter(load->history, &filter);
 	history_set_limit(load->history, memory_bound(load->options));
 	history_set_state_frames(load->history, load->options->state_frames);
+	if (load->options->format) /* a report groups rows by itself */
+		history_set_grouping(load->history, load->options->grouping);
 	if (load->options->no_inline)
 		history_leave_out_lines(load->history);
 	if (mode == LOAD_SAMPLES)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/text.h>
 #include <ctop/report/numbers.h>
 
@@ -92,11 +93,8 @@ static void name_others(const struct history *history, enum history_names which,
 {
 	const char *names[NAMED_MOST + 1];
 	size_t nr = history_names(history, which, names, NAMED_MOST + 1);
-	for (size_t i = 0; which == HISTORY_MODULES && i < nr; i++) {
-		const char *slash = strrchr(names[i], '/');
-		if (slash && slash[1])
-			names[i] = slash + 1;
-	}
+	for (size_t i = 0; which == HISTORY_MODULES && i < nr; i++)
+		names[i] = base_name(names[i]);
 	struct text text = {0};
 	text_add(&text, "there are: ");
 	add_names(&text, names, nr);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/function_name.h>
 #include <ctop/report/label_line.h>
 #include <ctop/report/numbers.h>
@@ -182,10 +183,9 @@ static void add_source(struct listed *listed, uint32_t at)
 		return;
 	const struct source_file *file = listed->files[row->file - 1];
 	const char *path = text_at(listing, listing->files[row->file - 1].path);
-	const char *slash = strrchr(path, '/');
 	const struct annotated_line *line = annotation_line_at(annotation, at);
 	struct text name = {0};
-	text_add_safe(&name, slash && slash[1] ? slash + 1 : path);
+	text_add_safe(&name, base_name(path));
 	if (line)
 		add_numbers(listed, line->samples, line->weight, "  ",
 			    (size_t)listing->answer.nr_rows + annotation->rows[at].line - 1);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/function_name.h>
 #include <ctop/base/task_id.h>
 #include <ctop/goroutine.h>
@@ -66,9 +67,8 @@ static size_t between(size_t value, size_t least, size_t most)
 /* The last part of a module's path, as people know it. Valid until the next call, as the other names. */
 static const char *shown_module(struct list *list, const struct group *group)
 {
-	const char *slash = strrchr(group->module, '/');
 	text_clear(&list->name);
-	text_add_safe(&list->name, slash && slash[1] ? slash + 1 : group->module);
+	text_add_safe(&list->name, base_name(group->module));
 	return text_string(&list->name);
 }
 

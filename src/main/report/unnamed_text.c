@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/report/numbers.h>
 #include <ctop/store/tables.h>
 
@@ -42,14 +43,11 @@ void unnamed_add(struct history *history, struct text *out)
 	}
 	text_add(out, "\nFrames without a name, by module:\n\n");
 	for (size_t i = 0; i < nr && i < MODULES_MOST; i++) {
-		const char *slash = strrchr(modules[i].path, '/');
 		struct text share = {0};
 		add_percent(&share, modules[i].frames, modules[i].all_frames);
 		text_addf(out, "%7s%% of ", text_string(&share));
 		text_release(&share);
-		text_add_safe(out, slash && slash[1]	? slash + 1
-				   : modules[i].path[0] ? modules[i].path
-							: "[unknown]");
+		text_add_safe(out, modules[i].path[0] ? base_name(modules[i].path) : "[unknown]");
 		text_addf(out, ": %s\n", why(&modules[i]));
 	}
 	if (nr > MODULES_MOST)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
 
@@ -527,9 +528,8 @@ const char *model_fit_inlined(struct model *model, const char *name, int cols)
 const char *model_module(struct model *model, struct function_id function)
 {
 	const char *path = history_function_module(model->history, function);
-	const char *slash = strrchr(path, '/');
 	text_clear(&model->name);
-	text_add_safe(&model->name, slash && slash[1] ? slash + 1 : path);
+	text_add_safe(&model->name, base_name(path));
 	return text_string(&model->name);
 }
 

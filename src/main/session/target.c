@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/promptness.h>
 #include <ctop/base/vec.h>
 #include <ctop/output/output.h>
@@ -251,13 +252,6 @@ static int refuse_threads(const struct int32_list *pids, struct error *error)
 	return 0;
 }
 
-/* What the process will be called. */
-static const char *name_of_command(const char *command)
-{
-	const char *slash = strrchr(command, '/');
-	return slash && slash[1] ? slash + 1 : command;
-}
-
 /* Behind the whole CPUs or the cgroup: who of them. */
 static void describe_choice(struct target *target, const struct options *options)
 {
@@ -271,7 +265,7 @@ static void describe_choice(struct target *target, const struct options *options
 	used = strlen(text);
 	if (options->argv)
 		snprintf(text + used, size - used, ", while %s[%d] runs",
-			 name_of_command(options->argv[0]), target->command_pid);
+			 base_name(options->argv[0]), target->command_pid);
 }
 
 static void describe(struct target *target, const struct options *options)
@@ -301,7 +295,7 @@ static void describe(struct target *target, const struct options *options)
 		char comm[64];
 		proc_line(list->items[i], "comm", comm, sizeof(comm));
 		if (target->command_pid)
-			snprintf(comm, sizeof(comm), "%s", name_of_command(options->argv[0]));
+			snprintf(comm, sizeof(comm), "%s", base_name(options->argv[0]));
 		int added = snprintf(text + used, size - used, "%s%s[%d]", used ? ", " : "", comm,
 				     list->items[i]);
 		used += added > 0 ? (size_t)added : 0;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
+
 #include "ui_internal.h"
 
 enum { SCROLL_COLS = 8 };
@@ -158,10 +160,9 @@ static void zoom_subtree(struct ui *ui)
 
 static void zoom_on_module(struct ui *ui, const char *module)
 {
-	const char *slash = strrchr(module, '/');
 	struct text label = {0};
 	text_add(&label, "module=");
-	text_add_safe(&label, slash && slash[1] ? slash + 1 : module);
+	text_add_safe(&label, base_name(module));
 	model_zoom(&ui->model,
 		   (struct selection_criterion){.what = SELECTION_MODULE, .text = module},
 		   text_string(&label));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/function_name.h>
 #include <ctop/base/vec.h>
 #include <ctop/screen/shares.h>
@@ -183,8 +184,7 @@ static void add_source(const struct code_view *view, const struct listing_row *r
 	const struct listing *listing = view->listing;
 	const struct source_file *file = file_of(view, row);
 	const char *path = listing->strings + listing->files[row->file - 1].path;
-	const char *slash = strrchr(path, '/');
-	text_add_safe(out, slash && slash[1] ? slash + 1 : path);
+	text_add_safe(out, base_name(path));
 	text_addf(out, ":%" PRIu32 SOURCE_GAP, row->line);
 	if (file)
 		source_file_add_line(file, row->line, out);

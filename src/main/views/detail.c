@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <ctop/base/base_name.h>
 #include <ctop/base/task_id.h>
 #include <ctop/screen/header.h>
 #include <ctop/screen/shares.h>
@@ -69,8 +70,7 @@ static double share(uint64_t part, uint64_t whole)
 /* "work.c:12": the file without its directories, which are long and much the same. */
 static void add_line(struct text *text, const struct selection_line *line)
 {
-	const char *slash = strrchr(line->file, '/');
-	text_add_safe(text, slash ? slash + 1 : line->file);
+	text_add_safe(text, base_name(line->file));
 	text_addf(text, ":%" PRIu32, line->line);
 }
 
