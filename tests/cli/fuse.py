@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 import struct
+import time
 
 from harness import Skip
 
@@ -18,8 +19,9 @@ MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
 
 
 class _Server:
-    def __init__(self, fd, name, content, uid, seconds):
+    def __init__(self, fd, name, content, uid, seconds, read_seconds):
         self.fd, self.name, self.content, self.uid, self.seconds = fd, name.encode(), content, uid, seconds
+        self.read_seconds = read_seconds
 
     def _attributes(self, node):
         is_file = node == FILE_NODE
@@ -43,6 +45,7 @@ class _Server:
         if opcode in (OPEN, OPENDIR):
             return struct.pack("<Q2I", 0, 0, 0)
         if opcode == READ:
+            time.sleep(self.read_seconds)  # as a slow disk
             offset, size = struct.unpack_from("<8xQI", body)
             return self.content[offset:offset + size]
         if opcode == STATFS:
@@ -80,10 +83,10 @@ def mounted(where, mode, user=0, flags=0):
 
 
 @contextlib.contextmanager
-def file_system(where, name, content, uid, user, seconds=3600):
+def file_system(where, name, content, uid, user, seconds=3600, read_seconds=0):
     """
     Mounts it there for that user, as fusermount does, which is set-user-ID; its file says that it is uid's. Only that
-    user's processes may look into it. What it says of files holds for so many seconds. Its server's pid.
+    user's processes may look into it. What it says of files holds for so many seconds. What is read takes that long each time. Its server's pid.
     """
     with mounted(where, stat.S_IFDIR | 0o755, user, MS_NOSUID | MS_NODEV) as fd:
         server = os.fork()
@@ -92,7 +95,7 @@ def file_system(where, name, content, uid, user, seconds=3600):
                 os.setgroups([])
                 os.setresgid(user, user, user)
                 os.setresuid(user, user, user)
-                _Server(fd, name, content, uid, seconds).serve()
+                _Server(fd, name, content, uid, seconds, read_seconds).serve()
             os._exit(0)
         try:
             yield server

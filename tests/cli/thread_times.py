@@ -387,4 +387,5 @@ def as_perf_sched_has_it():
         check(abs(thread["waiting"] - by_perf) < 0.01 * by_perf + 2e-3, f"{by_perf} by perf: {thread}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,8 @@ import sys
 import threading
 import time
 
-from harness import (BUILD, CTOP, Skip, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
+from fuse import file_system
+from harness import (BUILD, CTOP, OTHER_USER, Skip, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
                      need_program, need_root, paranoid, parked_goroutine, plain_user, readable_ctop, run, sysctl, target, wait_for_samples, wait_until)
 
 # By thread: in which of its functions it waits, what for.
@@ -260,6 +261,44 @@ def what_hung_before_is_seen_at_once():
     locked = sum(ns for stacks in threads.values() for stack, ns in stacks.items() if stack[-1] == "[lock]" and len(stack) > 3)
     check(locked > 0.999 * whole, f"{dict(threads)}")
     check(stats["waits_estimated_seconds"] == 0, f"{stats['waits_estimated_seconds']}")
+
+
+def check_page_faults(where, program, user, prefix=(), ctop_program=CTOP):
+    """Each page takes 100 ms to come, 30 times."""
+    with directory() as at:
+        os.chmod(at, 0o755)
+        with file_system(at, "pages", bytes(30 * 4096), user, user, read_seconds=0.1):
+            path, stats, printed = record_waits(where, "--", program, os.path.join(at, "pages"), prefix=prefix, program=ctop_program)
+            threads = waits_of(path)
+    measured = re.search(r"^touched 30 ([\d.]+)$", printed, re.M)
+    check(measured, printed)
+    own = float(measured.group(1)) / 1e3
+    check(own > 29 * 0.1, printed)
+    at_page = {stack: ns for stack, ns in threads["mapped"].items() if "touch_page" in stack}
+    queued = sum(ns for stack, ns in threads["mapped"].items() if stack[-1] == "[run queue]") / 1e9
+    check({stack[-1] for stack in at_page} <= {"[page fault]", "[run queue]"}, f"{dict(threads)}")
+    found = sum(at_page.values()) / 1e9
+    # What is over before anybody looked, as on a busy machine, is at no stack.
+    unseen = sum(ns for stack, ns in threads["mapped"].items() if stack[-1] == "[wait, not seen]") / 1e9
+    check(own * 0.99 - queued - unseen <= found <= own * 1.01, f"{own} s by its own clock, {found} s here: {dict(threads)}")
+    check(unseen < 0.5 * own, f"{dict(threads)}")
+    check_sum(stats, threads)
+
+
+@case
+def page_faults_on_a_file():
+    need_root()
+    with directory() as where:
+        check_page_faults(where, workload("mapped"), 0)
+
+
+@case
+@alone("sets kernel.perf_event_paranoid")
+def page_faults_as_an_ordinary_user():
+    need_root()
+    with paranoid(2), readable_ctop() as (where, program):
+        copy_for_all(where, workload("mapped"))
+        check_page_faults(where, os.path.join(where, "mapped"), OTHER_USER, prefix=plain_user(), ctop_program=program)
 
 
 def waited_for(report):

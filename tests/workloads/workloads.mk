@@ -4,7 +4,7 @@
 # is measured, so ctop's own flags (sanitizers among them) stay out. Tail calls stay calls, or
 # the callers that the comments name would be gone.
 
-WORKLOAD_C   := recursion threads forkexec dlopen sigalt sleepwork spin pace newstacks crowd jit jitdump faults weights paced storm paths refuse attacker family deadlock lying_code untouched slower waits waiters woken hidden silent moved
+WORKLOAD_C   := recursion threads forkexec dlopen sigalt sleepwork spin pace newstacks crowd jit jitdump faults weights paced storm paths refuse attacker family deadlock lying_code untouched slower waits waiters woken hidden silent moved mapped
 WORKLOAD_CXX := templates demo
 PLUGINS      := one two
 # The same, with frame pointers.

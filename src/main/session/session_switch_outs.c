@@ -135,9 +135,11 @@ void session_begin_switch_outs(struct session *session)
 
 /* ---- what they tell ---- */
 
-/* Two calls may be made from one place: of the same one the arguments are the same, too. */
+/* Two calls may be made from one place: of the same one the arguments are the same, too. A page fault is no call, and has none. */
 static bool is_call_of(const struct record_sample *sample, const struct system_call *call)
 {
+	if (call->number < 0)
+		return true;
 #if defined(__x86_64__)
 	return sample->regs[PERF_REG_X86_DI] == call->arguments[0] &&
 	       sample->regs[PERF_REG_X86_SI] == call->arguments[1];

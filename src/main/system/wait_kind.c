@@ -96,12 +96,26 @@ static const struct {
 	const char *part;
 	enum wait_kind kind;
 } places[] = {
-	{"futex", WAIT_LOCK},	   {"poll", WAIT_POLL},	      {"ep_", WAIT_POLL},
-	{"select", WAIT_POLL},	   {"nanosleep", WAIT_SLEEP}, {"do_wait", WAIT_CHILD},
-	{"pipe_", WAIT_IO},	   {"sk_wait", WAIT_IO},      {"skb_", WAIT_IO},
-	{"accept", WAIT_IO},	   {"unix_", WAIT_IO},	      {"tcp_", WAIT_IO},
-	{"wait_woken", WAIT_IO},   {"io_schedule", WAIT_IO},  {"folio_wait", WAIT_IO},
-	{"wait_on_page", WAIT_IO}, {"io_cqring", WAIT_IO},    {"read_events", WAIT_IO},
+	{"futex", WAIT_LOCK},
+	{"poll", WAIT_POLL},
+	{"ep_", WAIT_POLL},
+	{"select", WAIT_POLL},
+	{"nanosleep", WAIT_SLEEP},
+	{"do_wait", WAIT_CHILD},
+	{"pipe_", WAIT_IO},
+	{"sk_wait", WAIT_IO},
+	{"skb_", WAIT_IO},
+	{"accept", WAIT_IO},
+	{"unix_", WAIT_IO},
+	{"tcp_", WAIT_IO},
+	{"wait_woken", WAIT_IO},
+	{"io_schedule", WAIT_IO},
+	{"folio_wait", WAIT_IO},
+	{"wait_on_page", WAIT_IO},
+	{"io_cqring", WAIT_IO},
+	{"read_events", WAIT_IO},
+	{"request_wait_answer", WAIT_IO},
+	{"userfault", WAIT_FAULT},
 };
 
 static enum wait_kind kind_of_place(const char *place)
@@ -145,16 +159,28 @@ static enum wait_kind kind_of_number(long number)
 	return WAIT_OTHER;
 }
 
+static bool is_outside_calls(const struct system_call *call)
+{
+	return call->is_told && call->number < 0;
+}
+
+/* The kernel fetches a page for it, from a file system of a user's own interruptibly; or it is about to go on. */
+static enum wait_kind kind_outside_calls(char state, const char *place)
+{
+	if (strstr(place, "freez") || strstr(place, "refrigerator"))
+		return WAIT_OTHER;
+	const enum wait_kind kind = kind_of_place(place);
+	return state == 'D' || kind == WAIT_IO ? WAIT_FAULT : kind;
+}
+
 /* Whether the call alone tells. */
 static bool is_told(const struct system_call *call, char state, enum wait_kind *kind)
 {
 	*kind = WAIT_OTHER;
 	if (state == 'T' || state == 't')
 		return true;
-	/* In no call: the kernel fetches a page for it, or it is about to go on. */
-	*kind = WAIT_FAULT;
-	if (call->is_told && call->number < 0)
-		return state == 'D';
+	if (is_outside_calls(call))
+		return false;
 	/* A call that was interrupted goes on under another number. */
 	const bool is_known = call->is_told && call->is_ours && call->number != SYS_restart_syscall;
 	*kind = is_known ? kind_of_arguments(call) : WAIT_UNSEEN;
@@ -166,15 +192,16 @@ static bool is_told(const struct system_call *call, char state, enum wait_kind *
 enum wait_kind wait_kind_of(const struct system_call *call, char state, const char *place)
 {
 	enum wait_kind kind;
-	return is_told(call, state, &kind) ? kind : kind_of_place(place);
+	if (is_told(call, state, &kind))
+		return kind;
+	return is_outside_calls(call) ? kind_outside_calls(state, place) : kind_of_place(place);
 }
 
 enum wait_kind wait_kind_read(const struct system_call *call, int32_t pid, int32_t tid, char state)
 {
-	char place[PROC_PLACE_BYTES];
+	char place[PROC_PLACE_BYTES] = "";
 	enum wait_kind kind;
-	if (is_told(call, state, &kind))
-		return kind;
-	proc_place(pid, tid, place);
-	return kind_of_place(place);
+	if (!is_told(call, state, &kind))
+		proc_place(pid, tid, place);
+	return wait_kind_of(call, state, place);
 }

@@ -62,6 +62,19 @@ static void by_the_calls_arguments(void)
 	CHECK_EQ(with_arguments(SYS_msgrcv, 1, 2), WAIT_IO);
 }
 
+static void outside_of_calls(void)
+{
+	CHECK_EQ(of_text("-1 " STACK, 'D', ""), WAIT_FAULT);
+	CHECK_EQ(of_text("-1 " STACK, 'D', "folio_wait_bit_common"), WAIT_FAULT);
+	/* File systems of users are waited for interruptibly. */
+	CHECK_EQ(of_text("-1 " STACK, 'S', "request_wait_answer"), WAIT_FAULT);
+	CHECK_EQ(of_text("-1 " STACK, 'S', "handle_userfault"), WAIT_FAULT);
+	CHECK_EQ(of_text("-1 " STACK, 'S', ""), WAIT_UNSEEN);
+	CHECK_EQ(of_text("-1 " STACK, 'S', "do_freezer_trap"), WAIT_OTHER);
+	CHECK_EQ(of_text("-1 " STACK, 'D', "__refrigerator"), WAIT_OTHER);
+	CHECK_EQ(kind_of_call(SYS_restart_syscall, 'S', "request_wait_answer"), WAIT_IO);
+}
+
 static void by_the_kernels_function(void)
 {
 	/* Interrupted, and gone on. */
@@ -103,6 +116,7 @@ int main(void)
 {
 	RUN(by_the_call);
 	RUN(by_the_calls_arguments);
+	RUN(outside_of_calls);
 	RUN(by_the_kernels_function);
 	RUN(without_a_call);
 	RUN(odd_texts);

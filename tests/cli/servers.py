@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Where servers of CPython, Node.js, a JVM and Go wait, idle and asked: each answer sleeps, and the server says how long that took it in all."""
+
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+
+from harness import CTOP, case, check, child, directory, main, need_program, need_root, run
+from thread_times import check_adds_up
+from waits import check_sum, waits_of
+
+ASKED = 20
+SLEEP_MS = 60
+IDLE_SECONDS = 1
+
+PYTHON = f"""
+import http.server, threading, time
+slept = 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        global slept
+        if self.path != "/end":
+            before = time.monotonic()
+            time.sleep({SLEEP_MS / 1e3})
+            slept += time.monotonic() - before
+        self.send_response(200)
+        self.end_headers()
+        self.is_last = self.path == "/end"
+    def log_message(self, *_):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print("ready", server.server_port, threading.get_native_id(), flush=True)
+class Last(Handler):
+    def do_GET(self):
+        super().do_GET()
+        if self.is_last:
+            threading.Thread(target=server.shutdown).start()
+server.RequestHandlerClass = Last
+server.serve_forever(poll_interval=60)
+print("slept", slept)
+"""
+
+NODE = f"""
+let slept = 0;
+const cell = new Int32Array(new SharedArrayBuffer(4));
+function rest() {{ Atomics.wait(cell, 0, 0, {SLEEP_MS}); }}
+const server = require('http').createServer((request, response) => {{
+  if (request.url != '/end') {{
+    const before = process.hrtime.bigint();
+    rest();
+    slept += Number(process.hrtime.bigint() - before) / 1e9;
+  }}
+  response.setHeader('Connection', 'close');
+  response.end('fine');
+  if (request.url == '/end') {{ console.log('slept', slept); server.close(); }}
+}});
+server.listen(0, '127.0.0.1', () => console.log('ready', server.address().port, process.pid));
+"""
+
+JAVA = f"""
+import com.sun.net.httpserver.*;
+public class Server {{
+  static long slept = 0;
+  static void rest() {{ try {{ Thread.sleep({SLEEP_MS}); }} catch (InterruptedException e) {{ }} }}
+  public static void main(String[] arguments) throws Exception {{
+    HttpServer server = HttpServer.create(new java.net.InetSocketAddress("127.0.0.1", 0), 0);
+    server.createContext("/", exchange -> {{
+      boolean isLast = exchange.getRequestURI().getPath().equals("/end");
+      if (!isLast) {{
+        long before = System.nanoTime();
+        rest();
+        slept += System.nanoTime() - before;
+      }}
+      exchange.sendResponseHeaders(200, -1);
+      exchange.close();
+      if (isLast) {{ System.out.println("slept " + slept / 1e9); System.exit(0); }}
+    }});
+    server.start();
+    System.out.println("ready " + server.getAddress().getPort() + " -");
+  }}
+}}
+"""
+
+
+def ask(port, path):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
+        answer.read()
+
+
+def served(where, *command):
+    """What was recorded of a server that was idle, asked, and ended; how many seconds it slept, and the thread that it says does that."""
+    path, stats = os.path.join(where, "s.ctop"), os.path.join(where, "stats.json")
+    with child(CTOP, "record", "-q", "--time", "wall", "-o", path, "--stats", stats, "--", *command, stdout=subprocess.PIPE, text=True) as recorder:
+        _, port, tid = recorder.stdout.readline().split()
+        time.sleep(IDLE_SECONDS)  # nobody asks it
+        for _ in range(ASKED):
+            ask(port, "/")
+        ask(port, "/end")
+        slept = float(re.search(r"slept ([\d.]+)", recorder.stdout.read()).group(1))
+        check(recorder.wait() == 0, f"{recorder.returncode}")
+    check(slept > ASKED * SLEEP_MS / 1e3 * 0.99, f"{slept}")
+    with open(stats, encoding="utf-8") as file:
+        return path, json.load(file), slept, tid
+
+
+def seconds_of(stacks, kind, function=None):
+    return sum(ns for stack, ns in stacks.items() if stack[-1] == kind and (not function or function in stack)) / 1e9
+
+
+def check_server(where, command, sleeps, idles, comm=None):
+    """A thread, which the server or its name tells, sleeps for that kind, below such a function, and between requests it waits for another one."""
+    path, stats, slept, tid = served(where, *command)
+    check_adds_up(stats)
+    check_sum(stats, waits_of(path))
+    stacks = waits_of(path)[comm] if comm else collections.Counter({stack: ns for stacks in waits_of(path, "--tid", tid).values()
+                                                                    for stack, ns in stacks.items()})
+    # By its own clock it sleeps until it has a CPU again; and of a busy machine not all is seen.
+    elsewhere = seconds_of(stacks, "[run queue]") + seconds_of(stacks, "[wait, not seen]")
+    found, idle = seconds_of(stacks, *sleeps), seconds_of(stacks, *idles)
+    what = f"slept {slept}, {found} here; idle for {IDLE_SECONDS}, {idle} here; {elsewhere} elsewhere: {stacks}"
+    check(0.99 * slept - elsewhere <= found <= 1.01 * slept + 0.01, what)
+    check(idle >= 0.99 * IDLE_SECONDS - elsewhere, what)
+    check(elsewhere < 0.5 * IDLE_SECONDS, what)
+
+
+@case
+def of_python():
+    need_root()
+    with directory() as where:
+        path = os.path.join(where, "server.py")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(PYTHON)
+        check_server(where, [sys.executable, path], ("[sleep]",), ("[poll]",))
+
+
+@case
+def of_node():
+    need_root()
+    with directory() as where:
+        check_server(where, [need_program("node"), "-e", NODE], ("[lock]",), ("[poll]",))
+
+
+@case
+def of_a_jvm():
+    need_root()
+    need_program("javac")
+    with directory() as where:
+        with open(os.path.join(where, "Server.java"), "w", encoding="ascii") as file:
+            file.write(JAVA)
+        built = run("javac", "-d", where, os.path.join(where, "Server.java"))
+        check(built.returncode == 0, built.stderr)
+        check_server(where, [need_program("java"), "-cp", where, "Server"], ("[lock]", "JVM_Sleep"), ("[poll]", "Java_sun_nio_ch_EPoll_wait"), comm="HTTP-Dispatcher")
+
+
+main()
