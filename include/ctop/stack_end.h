@@ -33,7 +33,7 @@ enum stack_reason {
 	STACK_REASON_BAD_ADDRESS,   /* a value pointed outside the dump and read-only data */
 	STACK_REASON_ABI32,	    /* a 32-bit task: refused, not guessed */
 	STACK_REASON_UNREADABLE,    /* a child died on the module's file: it is not read again */
-	STACK_REASON_NO_REGISTER,   /* the rule needs one that is not known, as of threads that wait */
+	STACK_REASON_NO_REGISTER, /* the rule needs one that is not known, as of threads that wait */
 	NR_STACK_REASONS
 };
 
@@ -51,6 +51,7 @@ enum frame_method {
 	FRAME_CODE, /* rule read from the function's instructions, where no table has one; a call to it proves it */
 	FRAME_LIKELY, /* the same, but the call may have led elsewhere */
 	FRAME_SWITCHED, /* none: what is not known of where a goroutine has left its stack; its callers are known */
+	FRAME_CREATED, /* none: whoever created the task that it is the root of, and [go] between the two */
 	NR_FRAME_METHODS
 };
 

@@ -27,7 +27,7 @@ def build(where, *options, source=SOURCE):
 
 
 def dump_of(path):
-    """{id: (reason, functions from the innermost on)} of Go's own dump, as panics have it."""
+    """{id: (reason, functions from the innermost on, who created it)} of Go's own dump, as panics have it."""
     goroutines = {}
     with open(path, encoding="utf-8") as file:
         for part in file.read().split("\n\n"):
@@ -36,12 +36,13 @@ def dump_of(path):
             check(found, head)
             # Lines of functions, each with one of its file behind it; the last one says who made it.
             functions = [line[:line.rindex("(")] for line in lines if not line.startswith(("\t", "created by ", "...")) and "(" in line]
-            goroutines[int(found.group(1))] = found.group(2), functions
+            creator = next((re.sub(r" in goroutine .*", "", line[len("created by "):]) for line in lines if line.startswith("created by ")), None)
+            goroutines[int(found.group(1))] = found.group(2), functions, creator
     return goroutines
 
 
 def stacks_of(path, *options):
-    """{id: {(reason, functions from the innermost on): ns}} of a recording."""
+    """{id: {(reason, functions from the innermost on, who created it): ns}} of a recording."""
     goroutines = collections.defaultdict(collections.Counter)
     for line in ctop_ok("export", "folded", path, "--time", "goroutines", "--group", "thread", *options).stdout.splitlines():
         stack, _, ns = line.rpartition(" ")
@@ -49,7 +50,10 @@ def stacks_of(path, *options):
         number = re.search(r"/goroutine (\d+)$", task)
         reason = frames.pop()
         check(reason[0] == "[" and reason[-1] == "]", line)
-        goroutines[int(number.group(1)) if number else 0][(reason[1:-1], tuple(frames[::-1]))] += int(ns)
+        creator = frames[frames.index("[go]") - 1] if "[go]" in frames else None
+        if creator:
+            frames = frames[frames.index("[go]") + 1:]
+        goroutines[int(number.group(1)) if number else 0][(reason[1:-1], tuple(frames[::-1]), creator)] += int(ns)
     return goroutines
 
 
@@ -62,7 +66,7 @@ def users(functions):
 
 
 def alike(mine, own):
-    return mine[0] == own[0] and users(mine[1]) == users(own[1])
+    return mine[0] == own[0] and users(mine[1]) == users(own[1]) and mine[2] == own[2]
 
 
 def record_parked(where, program, nr, seconds):
@@ -94,7 +98,7 @@ def each_is_where_gos_own_dump_has_it():
         waits = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
         wall = ctop_ok("export", "folded", path, "--time", "wall").stdout
     check(len(own) > KINDS * 30, f"{len(own)}")
-    reasons = {reason for stacks in mine.values() for reason, _ in stacks}
+    reasons = {reason for stacks in mine.values() for reason, *_ in stacks}
     check(reasons >= {"chan receive", "chan send", "select", "sleep", "semacquire", "sync.Cond.Wait", "IO wait"} or "sync.Mutex.Lock" in reasons, f"{reasons}")
     # None of the runtime's own, and each as long as the others, whatever the time.
     check(set(mine) <= set(own), f"{set(mine) - set(own)}")
@@ -113,7 +117,7 @@ def exports_call_each_by_its_number():
     need_root()
     with directory() as where:
         path, own, _ = record_parked(where, build(where), 3, 1)
-        parked = {f"goroutine {number}" for number, (reason, _) in own.items() if reason != "running"}
+        parked = {f"goroutine {number}" for number, (reason, *_) in own.items() if reason != "running"}
         exported = {kind: ctop_ok("export", kind, path, "--time", "goroutines").stdout for kind in ("chrome", "firefox", "speedscope")}
         pprof = os.path.join(where, "g.pb.gz")
         ctop_ok("export", "pprof", path, "--time", "goroutines", "-o", pprof)
@@ -167,7 +171,7 @@ def a_command_of_gos():
         stacks = stacks_of(path)
     reasons = collections.Counter()
     for of_one in stacks.values():
-        for (reason, _), ns in of_one.items():
+        for (reason, *_), ns in of_one.items():
             reasons[reason] += ns
     check(reasons["chan receive"] > 2e9 and reasons["select"] > 2e9, f"{reasons}")
 

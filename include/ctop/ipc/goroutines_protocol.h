@@ -33,7 +33,7 @@ struct goroutine_layout {
 	uint16_t stack_hi, sp, pc, status, id;
 	uint16_t reason;   /* one byte: the number of a reason */
 	uint16_t sequence; /* one byte: counts how often it stopped running; 0: there is none */
-	uint16_t reserved;
+	uint16_t creator;  /* the return address of the go statement; 0: there is none */
 	char reasons[GOROUTINE_REASONS]
 		    [GOROUTINE_REASON_BYTES]; /* "": the runtime's own goroutines wait for that */
 };

@@ -51,6 +51,8 @@ struct wait_record {
 	uint64_t sp, pc; /* STACK, WAKEUP; 0: nobody may see them, or it has none */
 	uint64_t
 		goroutine; /* the number of its descriptor, + 1, which dead ones leave to others; 0: it is a thread's */
+	uint64_t
+		creator_pc; /* STACK, of a goroutine: where the go statement returned to that began it; 0: not known */
 	char reason
 		[32]; /* STACK, of a goroutine: what it waits for, in Go's words; WAKEUP: "woken by NAME" */
 	uint64_t

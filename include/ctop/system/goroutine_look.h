@@ -38,5 +38,8 @@ bool goroutine_lay_still(const struct goroutine_look *before, const struct gorou
 int goroutine_read_stack(struct looker *looker, int32_t pid, const struct goroutine_layout *layout,
 			 uint64_t address, const struct goroutine_look *look, uint8_t *stack,
 			 size_t most, size_t *bytes);
+/* Where the go statement returns to that began it; 0: nothing tells. Of the goroutine of that id, if it still has the descriptor. */
+uint64_t goroutine_creator(struct looker *looker, int32_t pid,
+			   const struct goroutine_layout *layout, uint64_t address, uint64_t id);
 
 #endif

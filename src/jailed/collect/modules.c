@@ -28,11 +28,12 @@ int modules_init(struct modules *modules)
 {
 	modules->kernel = add_made_up(modules, MODULE_KERNEL, "[kernel]");
 	modules->switched = add_made_up(modules, MODULE_NONE, "[switched]");
+	modules->go = add_made_up(modules, MODULE_NONE, "[go]");
 	modules->run_queue = add_made_up(modules, MODULE_NONE, WAIT_FRAME_FOR_CPU);
 	modules->unseen_stack = add_made_up(modules, MODULE_NONE, "[stack not seen]");
 	modules->another_waker = add_made_up(modules, MODULE_NONE, "[woken by another]");
-	bool are_there = modules->kernel && modules->switched && modules->run_queue &&
-			 modules->unseen_stack && modules->another_waker;
+	bool are_there = modules->kernel && modules->switched && modules->go &&
+			 modules->run_queue && modules->unseen_stack && modules->another_waker;
 	for (int kind = 0; kind < NR_WAIT_KINDS; kind++) {
 		modules->waits[kind] =
 			add_made_up(modules, MODULE_NONE, wait_kind_frame((enum wait_kind)kind));

@@ -64,6 +64,7 @@ struct modules {
 	struct module *kernel; /* its addresses are the kernel's */
 	struct module *
 		switched; /* no module: frames that stand for what is not known of a switch of stacks */
+	struct module *go; /* likewise: between a goroutine and who began it */
 	struct module *waits[NR_WAIT_KINDS], *run_queue; /* likewise: for what a thread waits for */
 	/* Likewise: for the callers of a waker whose stack is not there, and for wakers of too many different names. */
 	struct module *unseen_stack, *another_waker;

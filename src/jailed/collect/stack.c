@@ -428,8 +428,27 @@ int stack_sample(struct collector *collector, struct collector_ring *ring,
 
 /* ---- of a thread that waits, or a goroutine ---- */
 
+/* Below its root stands who began the goroutine: the call is before the return address. */
+static int add_creator(struct collector *collector, struct space_context *context,
+		       uint64_t return_address, bool patient, struct user_part *user)
+{
+	struct unwinding *unwinding = &collector->unwinding;
+	if (!return_address || !user->nr || user->end != STACK_COMPLETE ||
+	    user->nr + 2 > UNWIND_MAX_FRAMES)
+		return 0;
+	int result = plain_frame(unwinding, context, return_address - 1, FRAME_CREATED, patient,
+				 user->nr + 1);
+	if (result || !unwinding->frames[user->nr + 1].module)
+		return result;
+	unwinding->frames[user->nr] =
+		(struct unwind_frame){.module = unwinding->modules.go, .method = FRAME_CREATED};
+	user->nr += 2;
+	return 0;
+}
+
 static int unwind_wait(struct collector *collector, const struct record *record,
-		       struct module *kind, bool patient, struct stack_gap *gap, struct sample *out)
+		       uint64_t creator_pc, struct module *kind, bool patient,
+		       struct stack_gap *gap, struct sample *out)
 {
 	static const uint64_t no_address = 0;
 	struct process *process = process_table_add(collector->following.processes, record->pid);
@@ -447,6 +466,8 @@ static int unwind_wait(struct collector *collector, const struct record *record,
 	else if (is_goroutine(record->tid) || !is_in_exec(&context, record))
 		result = unwind_user(collector, &context, record->tid, record->time_ns,
 				     &record->sample, patient, &user);
+	if (!result)
+		result = add_creator(collector, &context, creator_pc, patient, &user);
 	if (result)
 		return result;
 	collector->output.counts.hurried += !patient && user.end == STACK_BROKEN;
@@ -477,5 +498,5 @@ int stack_of_wait(struct collector *collector, const struct wait_record *wait, s
 	memcpy(record.sample.regs, wait->regs, sizeof(wait->regs));
 	record.sample.regs[sp] = wait->sp;
 	record.sample.regs[pc] = wait->pc;
-	return unwind_wait(collector, &record, kind, patient, gap, sample);
+	return unwind_wait(collector, &record, wait->creator_pc, kind, patient, gap, sample);
 }

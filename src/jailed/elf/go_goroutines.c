@@ -203,6 +203,8 @@ static bool read_structure(Dwarf_Die *g, struct goroutine_layout *layout)
 {
 	if (!offset_of(g, "trackingSeq", &layout->sequence, NULL))
 		layout->sequence = 0;
+	if (!offset_of(g, "gopc", &layout->creator, NULL))
+		layout->creator = 0;
 	return offset_in(g, "stack", "hi", &layout->stack_hi) &&
 	       offset_in(g, "sched", "sp", &layout->sp) &&
 	       offset_in(g, "sched", "pc", &layout->pc) &&
@@ -255,7 +257,8 @@ static const struct {
 	  .status = 144,
 	  .id = 152,
 	  .reason = 176,
-	  .sequence = 189}},
+	  .sequence = 189,
+	  .creator = 296}},
 };
 
 /* "go1.19" is that of "go1.19.8", too, and not of "go1.190". */
@@ -287,6 +290,7 @@ static bool use_version(const struct finder *finder)
 			layout->id = is->id;
 			layout->reason = is->reason;
 			layout->sequence = is->sequence;
+			layout->creator = is->creator;
 			return true;
 		}
 	return false;

@@ -59,7 +59,7 @@ const struct format formats[] = {
 			"table has it: the function's instructions say it, and the call before the "
 			"return address, which leads there, proves it),\n.B likely\n(the same, but "
 			"that call is by a pointer or to another function, which may have led "
-			"there), or\n.BR joined .\n",
+			"there),\n.B created\n(whoever began a goroutine), or\n.BR joined .\n",
 		.of_samples = true,
 		.write = frames_write,
 	},

@@ -22,8 +22,8 @@
 /* An address that came from a call is looked up in the call's own instruction. */
 static bool is_return_address(const struct history_frame *frame, bool is_leaf)
 {
-	return !is_leaf && frame->method != FRAME_LEAF && frame->method != FRAME_SIGNAL &&
-	       frame->method != FRAME_SWITCHED;
+	return !is_leaf && frame->address && frame->method != FRAME_LEAF &&
+	       frame->method != FRAME_SIGNAL && frame->method != FRAME_SWITCHED;
 }
 
 static void add_line(struct text *text, const struct history_frame *frame)

@@ -38,8 +38,9 @@ struct slot {
 	struct goroutine_look look; /* the last one */
 	uint64_t since_ns;	    /* up to then its time is accounted for */
 	uint64_t began_ns, untold_ns;
-	int32_t tid;	/* as it is told */
-	bool has_stack; /* the collector knows it */
+	uint64_t creator; /* as goroutine_creator() */
+	int32_t tid;	  /* as it is told */
+	bool has_stack;	  /* the collector knows it */
 };
 
 enum process_state { PROGRAM_UNKNOWN, PROGRAM_ASKED, PROGRAM_SHOWN, PROGRAM_REFUSED };
@@ -177,11 +178,15 @@ static bool tell_stack(struct goroutines *goroutines, const struct process *proc
 				 process->addresses.items[at], &slot->look, goroutines->stack,
 				 sizeof(goroutines->stack), &bytes))
 		return false;
-	if (!slot->tid)
+	if (!slot->tid) {
 		name(goroutines, slot);
+		slot->creator = goroutine_creator(goroutines->looker, process->pid, process->layout,
+						  process->addresses.items[at], slot->look.id);
+	}
 	struct wait_record record = record_of(process, slot, WAIT_RECORD_STACK);
 	record.sp = slot->look.sp;
 	record.pc = slot->look.pc;
+	record.creator_pc = slot->creator;
 	record.stack_bytes = bytes;
 	const uint8_t reason = slot->look.reason;
 	snprintf(record.reason, sizeof(record.reason), "%s",

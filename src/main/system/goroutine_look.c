@@ -52,7 +52,7 @@ size_t goroutines_list(struct looker *looker, int32_t pid, const struct goroutin
 	return (size_t)nr;
 }
 
-/* What is looked at of a descriptor: from the first number to the last. */
+/* What is looked at of a descriptor: from the first number to the last. Who created it is far behind, and read once. */
 struct span {
 	size_t start, bytes;
 };
@@ -143,4 +143,16 @@ int goroutine_read_stack(struct looker *looker, int32_t pid, const struct gorout
 		return -EAGAIN;
 	const struct goroutine_look after = look_of(descriptor, &span, layout);
 	return goroutine_lay_still(look, &after) ? 0 : -EAGAIN;
+}
+
+/* Go's dumps say nothing of it either: the runtime begins main's. */
+enum { MAIN_GOROUTINE = 1 };
+
+uint64_t goroutine_creator(struct looker *looker, int32_t pid,
+			   const struct goroutine_layout *layout, uint64_t address, uint64_t id)
+{
+	uint64_t pc;
+	const bool is_read = id != MAIN_GOROUTINE && layout->creator &&
+			     read_word(looker, pid, address + layout->creator, &pc);
+	return is_read ? pc : 0;
 }

@@ -23,10 +23,11 @@ static const char *const reason_names[NR_STACK_REASONS] = {
 };
 
 static const char *const method_names[NR_FRAME_METHODS] = {
-	[FRAME_LEAF] = "leaf", [FRAME_CFI] = "cfi",	  [FRAME_EXPRESSION] = "expression",
-	[FRAME_PLT] = "plt",   [FRAME_SIGNAL] = "signal", [FRAME_RETURN] = "return",
-	[FRAME_FP] = "fp",     [FRAME_JOINED] = "joined", [FRAME_KERNEL] = "kernel",
-	[FRAME_CODE] = "code", [FRAME_LIKELY] = "likely", [FRAME_SWITCHED] = "switched",
+	[FRAME_LEAF] = "leaf",	     [FRAME_CFI] = "cfi",	[FRAME_EXPRESSION] = "expression",
+	[FRAME_PLT] = "plt",	     [FRAME_SIGNAL] = "signal", [FRAME_RETURN] = "return",
+	[FRAME_FP] = "fp",	     [FRAME_JOINED] = "joined", [FRAME_KERNEL] = "kernel",
+	[FRAME_CODE] = "code",	     [FRAME_LIKELY] = "likely", [FRAME_SWITCHED] = "switched",
+	[FRAME_CREATED] = "created",
 };
 
 const char *stack_end_name(uint32_t end)

@@ -265,6 +265,7 @@ static void how_each_frame_was_found(void)
 		  "\t            100a code       code+0xa (/bin/program+0x1009)\n"
 		  "\t            100b likely     likely+0xb (/bin/program+0x100a)\n"
 		  "\t            100b switched   switched+0xb (/bin/program+0x100b)\n"
+		  "\t            100d created    created+0xd (/bin/program+0x100c)\n"
 		  "\n"
 		  "one    42/43    [000]     0.000001:          1 cpu-clock: complete\n"
 		  "\tffffffff81000fff kernel     clear_page+0x0 "
