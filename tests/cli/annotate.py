@@ -505,6 +505,33 @@ def of_several_that_are_meant_the_others_are_named():
 
 
 @case
+def the_same_function_of_another_program_is_named_with_it():
+    with directory() as where:
+        one, other = built(where, ALIKE), os.path.join(where, "other")
+        shutil.copy(one, other)
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", "sh", "-c", f"{one}; {other}; {one}")
+        name = os.path.basename(one)
+        for hottest, less in (name, "other"), ("other", name):
+            options = ("--module", hottest) if hottest == "other" else ()
+            listing = annotated(path, "step_by_step", *options)
+            check(f"function   step_by_step of {os.path.join(where, hottest)}" in listing, listing)
+            check(options or f"others     1 more matches 'step_by_step': step_by_step of {less}\n" in listing, listing)
+
+
+@case
+def functions_of_the_kernel_are_meant_by_what_stands_in_a_report():
+    need_root()
+    with directory() as where:
+        path = os.path.join(where, "x.ctop")
+        ctop_ok("record", "-q", "-o", path, "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=40000")
+        row = re.search(r"(\[k\] \w+)", ctop_ok("report", "--stdio", path).stdout)
+        check(row, "no row of the kernel's")
+        result = ctop("report", "--annotate", row.group(1), path)
+        check("no sample was taken in" not in result.stderr, result.stderr)
+
+
+@case
 def chains_of_inlined_functions_are_addr2lines():
     with directory() as where:
         program = built(where, NESTED)

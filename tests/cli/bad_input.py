@@ -72,6 +72,21 @@ def a_command_that_is_not_executable():
 
 
 @case
+def a_command_that_cannot_run_takes_no_recordings_place():
+    need_root()
+    with directory() as where:
+        kept = os.path.join(where, "kept.ctop")
+        ctop_ok("record", "-q", "-o", kept, "--", "true")
+        with open(kept, "rb") as file:
+            before = file.read()
+        for command, code in ("no-such-command-anywhere", 127), (os.path.join(where, "none"), 127), (kept, 126), (where, 126):
+            check_refused(ctop("record", "-o", kept, "--", command), code, f"cannot run '{command}'")
+        with open(kept, "rb") as file:
+            check(file.read() == before, "another recording is there")
+        check(os.listdir(where) == ["kept.ctop"], f"{os.listdir(where)}")
+
+
+@case
 def unknown_event():
     refused(2, ["cpu-clok", "cpu-clock"], "-e", "cpu-clok", "-p", os.getpid())
 

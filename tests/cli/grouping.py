@@ -223,6 +223,10 @@ def modules_that_call_themselves_are_one_frame():
     boxes = re.findall(r'<title>(.*?): .*?y="(\d+)"', picture)
     check(boxes and len(set(boxes)) > 3, f"{boxes}")
     check(len({y for _, y in boxes}) <= 1 + max(map(len, stacks)), f"more levels than modules: {boxes}")
+    # They are at no place.
+    frames = json.loads(ctop_ok("export", "json", "--group", "module", recorded()[1]).stdout)["frames"]
+    check(len(frames) > 2 and all(set(frame) == {"function", "module", "address"} and frame["address"] == "0x0" for frame in frames), f"{frames}")
+    check(not re.search(r"\+0x|\.c(pp)?:\d", ctop_ok("export", "script", "--group", "module", recorded()[1]).stdout), "script has places")
 
 
 @case

@@ -6,7 +6,7 @@ import lzma
 import os
 import re
 
-from harness import BUILD, case, check, ctop_ok, directory, main, need_program, need_root, run
+from harness import BUILD, case, check, ctop, ctop_ok, directory, main, need_program, need_root, run
 
 WORK = r"""
 #include <stdlib.h>
@@ -133,15 +133,22 @@ def what_is_damaged_is_said():
         os.truncate(cut_lines + ".debug", os.path.getsize(cut_lines + ".debug") * 6 // 10)
         offset, size = section_of(no_units, ".debug_info")
         overwrite(no_units, offset, b"\xa5" * size)
+        no_lines, no_ranges = built(where, "no-lines"), built(where, "no-ranges", "-O2", "-fno-inline")
+        for program, section in (no_lines, ".debug_line"), (no_ranges, ".debug_rnglists"):
+            offset, size = section_of(program, section)
+            overwrite(program, offset, b"\xff" * size)
         path = os.path.join(where, "x.ctop")
-        script = "; ".join(f"{program} 0.3" for program in (cut, headers, cut_debug, cut_lines, no_units))
+        script = "; ".join(f"{program} 0.3" for program in (cut, headers, cut_debug, cut_lines, no_units, no_lines, no_ranges))
         ctop_ok("record", "-q", "-e", "cpu-clock:u", "-o", path, "--", "sh", "-c", script)
         found = modules_of(path)
+        damaged = ["its debug information is damaged, or of an unknown kind"]
         file, debug_file = ["the file is damaged, or no ELF file"], ["its debug file is damaged"]
         for name, (source, texts) in {"cut": ("nothing", file), "headers": ("nothing", file), "cut-debug": ("nothing", debug_file),
                                       "cut-lines": (".symtab", debug_file),
-                                      "no-units": (".symtab", ["its debug information is damaged, or of an unknown kind"])}.items():
+                                      **dict.fromkeys(("no-units", "no-lines", "no-ranges"), (".symtab", damaged))}.items():
             check(found.get(name) == (source, texts), f"{name}: {found}")
+        listing = ctop("report", "--annotate", "spin", "--module", "no-lines", path).stdout
+        check("source     " + damaged[0] in listing, listing)
 
 
 @case

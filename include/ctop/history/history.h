@@ -126,7 +126,7 @@ int history_update_names(struct history *history);
 int history_update_some_names(struct history *history, size_t most);
 /* Where waits have what is waited for. Before the first epoch. */
 void history_set_state_frames(struct history *history, enum state_frames state_frames);
-/* What frames are called after; that of tasks says nothing of them. Modules that call themselves are one frame. Before the first epoch. */
+/* What frames are called after; threads and processes leave them as they are. Modules that call themselves are one frame. Before the first epoch. */
 void history_set_grouping(struct history *history, enum grouping grouping);
 /* Frames are their own functions, whatever was inlined there, and have no lines. Before the first epoch. */
 void history_leave_out_lines(struct history *history);

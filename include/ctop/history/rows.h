@@ -325,11 +325,6 @@ enum { HISTORY_STEPS_MAX = SYMBOLS_LINES_MAX };
  */
 size_t history_steps_of(struct history *history, uint32_t frame, size_t depth,
 			struct history_step steps[HISTORY_STEPS_MAX]);
-/* Whether a step is no other than the function above it: of modules that call themselves, where they are what is shown. */
-static inline bool history_goes_on(const struct history *history, uint32_t above, uint32_t function)
-{
-	return history->grouping == GROUPING_MODULE && above == function;
-}
 /* By name, then by module: an order that is the same in every run. */
 int history_compare_functions(const struct history *history, struct function_id a,
 			      struct function_id b);

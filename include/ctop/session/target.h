@@ -22,11 +22,12 @@ struct target {
 	const char *only_comm;	/* of those: threads of this name; NULL: all; borrowed */
 	bool has_uid;		/* of those: this user's processes */
 	uint32_t uid;
-	int cgroup_fd;	   /* of -G's directory; -1 */
-	pid_t command_pid; /* of -- CMD; 0: none */
-	int release_fd;	   /* closing it lets the command go; -1 */
-	int failure_fd;	   /* the command's errno arrives here when exec fails; -1 */
-	int *pid_fds;	   /* one a target process or thread group, -1 for those that ended */
+	int cgroup_fd;	     /* of -G's directory; -1 */
+	pid_t command_pid;   /* of -- CMD; 0: none */
+	const char *command; /* its name or path; borrowed from the options */
+	int release_fd;	     /* closing it lets the command go; -1 */
+	int failure_fd;	     /* the command's errno arrives here when exec fails; -1 */
+	int *pid_fds;	     /* one a target process or thread group, -1 for those that ended */
 	size_t nr_pid_fds;
 };
 

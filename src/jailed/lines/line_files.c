@@ -195,7 +195,7 @@ void line_files_release(struct line_files *files)
 const char *line_files_name(struct line_files *files, uint64_t number)
 {
 	struct line_file *file = number < files->files.nr ? &files->files.items[number] : NULL;
-	if (!file || !file->name)
+	if (!file || !file->name || !*file->name)
 		return "";
 	if (file->name[0] == '/')
 		return file->name;

@@ -16,7 +16,7 @@ struct parts {
 	bool is_split;
 	struct split_ranges split;
 	Dwarf_Addr base;
-	ptrdiff_t next;
+	ptrdiff_t next; /* negative: what there is cannot be read */
 };
 
 /* split: the unit that has the entry; NULL: it is in no other file. Both are borrowed until the last part. */

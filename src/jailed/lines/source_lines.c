@@ -79,8 +79,8 @@ struct source_lines {
 };
 
 /* What a unit or a function covers. False: out of memory. */
-static bool add_spans(struct spans *spans, const struct split_unit *split, Dwarf_Die *die,
-		      uint64_t at, size_t most)
+static bool add_spans(struct source_lines *lines, struct spans *spans,
+		      const struct split_unit *split, Dwarf_Die *die, uint64_t at, size_t most)
 {
 	Dwarf_Addr start, end;
 	struct parts parts = parts_of(split, die);
@@ -94,6 +94,7 @@ static bool add_spans(struct spans *spans, const struct split_unit *split, Dwarf
 			return false;
 		spans->items[spans->nr++] = (struct span){start, end, at};
 	}
+	lines->is_damaged |= parts.next < 0;
 	return true;
 }
 
@@ -122,7 +123,7 @@ static bool read_units(struct source_lines *lines)
 		if (!is_read || !has_code(&die))
 			continue;
 		if (vec_reserve(&lines->units, lines->units.nr + 1) ||
-		    !add_spans(&lines->ranges, NULL, &die, lines->units.nr, RANGES_MAX))
+		    !add_spans(lines, &lines->ranges, NULL, &die, lines->units.nr, RANGES_MAX))
 			return false;
 		lines->units.items[lines->units.nr++] =
 			(struct unit){.die = place, .split_id = split_skeleton_of(&die).id};
@@ -234,8 +235,8 @@ static bool add_function(void *context, Dwarf_Die *die)
 	const struct reading *reading = context;
 	struct spans *functions = &reading->unit->functions;
 	const size_t before = functions->nr;
-	const bool has_room = add_spans(functions, reading->unit->split, die, dwarf_dieoffset(die),
-					FUNCTIONS_MAX);
+	const bool has_room = add_spans(reading->lines, functions, reading->unit->split, die,
+					dwarf_dieoffset(die), FUNCTIONS_MAX);
 	reading->lines->nr_functions += functions->nr - before;
 	return has_room && reading->lines->nr_functions < FUNCTIONS_MAX;
 }
@@ -414,11 +415,14 @@ static struct line_table *table_of(struct source_lines *lines, struct unit *unit
 		return unit->table;
 	if (lines->table_bytes > TABLES_MAX_BYTES)
 		drop_tables(lines);
-	if (dwarf_attr(die, DW_AT_stmt_list, &attribute) && !dwarf_formudata(&attribute, &at))
+	const bool names_table =
+		dwarf_attr(die, DW_AT_stmt_list, &attribute) && !dwarf_formudata(&attribute, &at);
+	if (names_table)
 		unit->table = line_table_new(
 			&lines->sections, at,
 			dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &attribute)));
 	unit->has_no_table = !unit->table;
+	lines->is_damaged |= names_table && !unit->table;
 	if (unit->table)
 		lines->table_bytes += line_table_bytes(unit->table);
 	return unit->table;
@@ -432,14 +436,14 @@ static void set_line(struct source_frame *frame, struct source_lines *lines,
 	if (!line_table_find(table, &lines->rows, address, &row))
 		return;
 	frame->file = line_table_file(table, row.file);
-	frame->line = row.line <= INT32_MAX ? row.line : 0;
+	frame->line = row.line <= INT32_MAX && *frame->file ? row.line : 0;
 }
 
 /* Where in its caller a function was put in. */
 static void set_call(struct source_frame *frame, struct line_table *table, Dwarf_Die *inlined)
 {
 	frame->file = line_table_file(table, number_of(inlined, DW_AT_call_file));
-	frame->line = number_of(inlined, DW_AT_call_line);
+	frame->line = *frame->file ? number_of(inlined, DW_AT_call_line) : 0;
 }
 
 size_t source_lines_find(struct source_lines *lines, uint64_t elf_address,

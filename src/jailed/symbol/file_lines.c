@@ -43,15 +43,21 @@ static void make_room(struct symbol_files *files, const struct symbol_file *keep
 	}
 }
 
+/* Some damage shows only when it is read. */
+static void note_damage(struct symbol_file *file)
+{
+	if (file->lines && source_lines_are_damaged(file->lines) &&
+	    file->names.missing == NAMES_MISSING_NOTHING)
+		file->names.missing = NAMES_MISSING_LINES;
+}
+
 /* NULL: there are none. */
 static struct source_lines *open_dwarf(struct symbol_files *files, struct symbol_file *file)
 {
 	if (!file->lines && !file->has_no_lines) {
 		file->lines = open_lines(file);
 		file->has_no_lines = !file->lines;
-		if (file->lines && source_lines_are_damaged(file->lines) &&
-		    file->names.missing == NAMES_MISSING_NOTHING)
-			file->names.missing = NAMES_MISSING_LINES;
+		note_damage(file);
 		make_room(files, file);
 	}
 	return file->lines;
@@ -132,6 +138,7 @@ size_t file_lines_find(struct symbol_files *files, struct symbol_file *file, uin
 {
 	struct source_lines *lines = open_dwarf(files, file);
 	const size_t nr = lines ? source_lines_find(lines, elf_address, frames, most) : 0;
+	note_damage(file);
 	return nr ? nr : find_go(file, elf_address, frames, most);
 }
 

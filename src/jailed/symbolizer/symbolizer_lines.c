@@ -71,15 +71,11 @@ static void find_lines(struct symbolizer *symbolizer, uint32_t frame, struct sym
  */
 static bool has_files(struct symbolizer *symbolizer, struct symbol_file *file, struct module_id id)
 {
-	const uint32_t missing = file->names.missing;
 	enum debug_file which;
 	/* One question at a time: the answer to another, as for more of the kernel's names, would not be known any more. */
 	if (file->asked != ASKED_NOTHING)
 		return false;
-	const bool lacks = file_lines_lack(&symbolizer->files, file, &which);
-	if (file->names.missing != missing)
-		symbols_set_module(symbolizer->writer, id, &file->names);
-	if (!lacks)
+	if (!file_lines_lack(&symbolizer->files, file, &which))
 		return true;
 	if (symbolizer_ask_debug(symbolizer, file, id, which,
 				 which == DEBUG_FILE_OWN ? ASKED_DEBUG_LINES : ASKED_COMMON))
@@ -101,6 +97,23 @@ static bool has_split(struct symbolizer *symbolizer, struct symbol_file *file, s
 		return false;
 	symbol_file_give_split(file, unit, -1);
 	return !file_lines_lack_split(&symbolizer->files, file, address, &unit, &which);
+}
+
+/* False: a file is not there yet. */
+static bool find_in(struct symbolizer *symbolizer, uint32_t frame, const struct module *module,
+		    struct frame_row *row)
+{
+	struct symbol_file *file = module->file;
+	const bool has_address =
+		!module->by_offset || symbol_file_address(file, row->address, &row->address);
+	if (!has_files(symbolizer, file, row->module) ||
+	    (has_address && !has_split(symbolizer, file, row->module, row->address)))
+		return false;
+	if (has_address && symbol_file_line_address(file, row->address, &row->address))
+		find_lines(symbolizer, frame, file, row->address);
+	else
+		symbols_set_lines(symbolizer->writer, (struct frame_id){frame}, NULL, 0);
+	return true;
 }
 
 /* False: its file is not there yet. */
@@ -129,19 +142,12 @@ static bool look_up(struct symbolizer *symbolizer, uint32_t frame)
 	file->last_used = ++symbolizer->files.clock;
 	symbolizer_tell_reading(symbolizer, row.module);
 	fault_at("lines", symbolizer_path_of(symbolizer, row.module), NULL);
-	const bool has_address =
-		!module->by_offset || symbol_file_address(file, row.address, &row.address);
-	if (!has_files(symbolizer, file, row.module) ||
-	    (has_address && !has_split(symbolizer, file, row.module, row.address))) {
-		symbolizer_tell_reading(symbolizer, (struct module_id){0});
-		return false;
-	}
-	if (has_address && symbol_file_line_address(file, row.address, &row.address))
-		find_lines(symbolizer, frame, file, row.address);
-	else
-		symbols_set_lines(symbolizer->writer, id, NULL, 0);
+	const uint32_t missing = file->names.missing;
+	const bool is_done = find_in(symbolizer, frame, module, &row);
+	if (file->names.missing != missing) /* what was read is damaged */
+		symbols_set_module(symbolizer->writer, row.module, &file->names);
 	symbolizer_tell_reading(symbolizer, (struct module_id){0});
-	return true;
+	return is_done;
 }
 
 size_t symbolizer_look_up_lines(struct symbolizer *symbolizer, size_t most)

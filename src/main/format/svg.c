@@ -207,10 +207,11 @@ static int find_boxes(struct picture *picture)
 	const struct function_id none = {0};
 	struct selection_node root;
 	int result = 0;
-	if (picture->request->grouping == GROUPING_PROCESS)
+	if (picture->request->grouping == GROUPING_PROCESS) {
 		result = selection_set_by_process(selection, true);
-	if (!result && picture->request->grouping == GROUPING_PROCESS)
-		result = selection_refresh(selection, UINT64_MAX);
+		if (!result)
+			result = selection_refresh(selection, UINT64_MAX);
+	}
 	if (!result)
 		result = selection_root(selection, SELECTION_TREE, none, &root);
 	if (result)

@@ -66,14 +66,17 @@ static uint32_t function_there(struct history *history, const struct history_gro
 static uint32_t function_of_module(struct history *history, const struct history_group *group)
 {
 	const struct function *of = &history->functions.items[group->of];
+	const char *name = *of->module ? of->module : history_intern(history, "[unknown]");
+	if (!name)
+		return UINT32_MAX;
 	const struct function function = {
-		.name = *of->module ? of->module : history_intern(history, "[unknown]"),
+		.name = name,
 		.module = of->module,
 		.kernel = of->kernel,
 		.named = true,
-		.place_bytes = UINT32_MAX,
+		.place_bytes = (uint32_t)strlen(name),
 	};
-	return function.name ? history_function_row(history, &function) : UINT32_MAX;
+	return history_function_row(history, &function);
 }
 
 static uint32_t group_of(struct history *history, const struct history_group *wanted)
@@ -121,6 +124,8 @@ size_t history_group_steps(struct history *history, uint32_t frame, size_t nr,
 		nr = 1; /* what was inlined belongs to the function that it was put into */
 	for (size_t i = 0; i < nr; i++) {
 		steps[i].function = group_of_step(history, frame, &steps[i]);
+		if (history->grouping == GROUPING_MODULE)
+			steps[i].site = 0;
 		if (steps[i].function == UINT32_MAX)
 			return 0;
 	}

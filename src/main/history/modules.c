@@ -125,8 +125,11 @@ static int rename_functions(struct history *history, const char *from, const cha
 		struct function *function = &history->functions.items[row];
 		if (function->module == from)
 			function->module = to;
-		if (function->name == from) /* the module's own: grouping.c */
-			function->name = to;
+		if (function->name != from)
+			continue;
+		/* The module's own: grouping.c. */
+		function->name = to;
+		function->place_bytes = (uint32_t)strlen(to);
 	}
 	index_release(&history->functions_index);
 	history->functions_index = fresh;

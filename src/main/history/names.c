@@ -114,11 +114,8 @@ bool history_function_inlined(const struct history *history, struct function_id 
 
 size_t history_function_place_bytes(const struct history *history, struct function_id id)
 {
-	const size_t all = strlen(history_function_name(history, id)),
-		     bytes = id.index < history->functions.nr
-				     ? history->functions.items[id.index].place_bytes
-				     : 0;
-	return bytes < all ? bytes : all;
+	return id.index < history->functions.nr ? history->functions.items[id.index].place_bytes
+						: 0;
 }
 
 const char *history_function_marked_name(const struct history *history, struct function_id id)

@@ -48,6 +48,12 @@ void stack_view_release(struct stack_view *view)
 	free(view->methods);
 }
 
+/* Whether a step is no other than the one above it (0: there is none, as row 0 is no function): of modules that call themselves. */
+static bool goes_on(const struct history *history, uint32_t above, uint32_t function)
+{
+	return history->grouping == GROUPING_MODULE && above == function;
+}
+
 /* A frame, and what was inlined there, `depth` steps from the root. How many; 0: out of memory. */
 static size_t list_steps(struct history *history, uint32_t id, enum frame_method method,
 			 size_t depth, struct history_frame *frames)
@@ -55,14 +61,16 @@ static size_t list_steps(struct history *history, uint32_t id, enum frame_method
 	struct history_step steps[HISTORY_STEPS_MAX];
 	const size_t nr = history_steps_of(history, id, depth, steps);
 	const struct named_frame *frame = &history->frames.items[id];
+	/* All of a module is at no place. */
+	const bool is_place = history->grouping != GROUPING_MODULE;
 	for (size_t i = 0; i < nr; i++) {
 		const struct history_site *site = &history->sites.items[steps[i].site];
 		frames[i] = (struct history_frame){
 			.function = {steps[i].function},
 			.module = frame->module,
 			.module_name = frame->module_name,
-			.address = frame->address,
-			.offset = i ? UINT32_MAX : frame->offset,
+			.address = is_place ? frame->address : 0,
+			.offset = i || !is_place ? UINT32_MAX : frame->offset,
 			.method = method,
 			.file = site->file,
 			.line = site->line,
@@ -104,7 +112,7 @@ int stack_view_set(struct stack_view *view, struct history *history,
 		if (!nr_steps)
 			return -ENOMEM;
 		const uint32_t above = depth ? view->frames[depth - 1].function.index : 0;
-		if (!history_goes_on(history, above, view->frames[depth].function.index))
+		if (!goes_on(history, above, view->frames[depth].function.index))
 			view->stack.nr_frames += nr_steps;
 	}
 	return 0;
@@ -132,7 +140,7 @@ static int take_step(struct history *history, struct history_walk *walk, uint32_
 	const size_t nr = list_steps(history, frame, method, at->nr_frames, frames);
 	if (!nr)
 		return -ENOMEM;
-	if (history_goes_on(history, at->function, frames[0].function.index))
+	if (goes_on(history, at->function, frames[0].function.index))
 		return 0;
 	at->nr_frames += (uint32_t)nr;
 	at->function = frames[nr - 1].function.index;

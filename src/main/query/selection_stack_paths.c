@@ -18,10 +18,11 @@ uint32_t selection_leaf_key(struct selection *selection, const struct counted_st
 	return key == UINT32_MAX || selection_reserve_key(selection, key) ? UINT32_MAX : key;
 }
 
+/* Of a module that calls itself, where modules are what is shown. */
 static bool goes_on(const struct selection *selection, uint32_t path, uint32_t function)
 {
-	return path && selection->paths.items[path].key == key_of_function(function) &&
-	       history_goes_on(selection->history, function, function);
+	return selection->history->grouping == GROUPING_MODULE && path &&
+	       selection->paths.items[path].key == key_of_function(function);
 }
 
 /* The frame's function, and those inlined there. */

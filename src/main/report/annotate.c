@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <ctop/annotate/code_finder.h>
+#include <ctop/base/base_name.h>
 #include <ctop/base/end_pending.h>
 #include <ctop/base/function_name.h>
 #include <ctop/options/suggest.h>
@@ -50,8 +51,11 @@ static bool is_clone_of(const char *name, const char *wanted)
 static enum match match_of(const struct history *history, struct function_id function,
 			   const char *wanted)
 {
+	static const char kernel[] = "[k] "; /* as rows of the report have it */
 	static char bare[NAME_BYTES_MAX];
 	const char *name = history_function_name(history, function);
+	if (history_function_kernel(history, function) && !strncmp(wanted, kernel, strlen(kernel)))
+		wanted += strlen(kernel);
 	if (!strcmp(name, wanted) ||
 	    !strcmp(history_function_marked_name(history, function), wanted))
 		return MATCH_WHOLE;
@@ -126,6 +130,18 @@ static void add_function(struct work *work, struct function_id asked)
 	text_release(&line);
 }
 
+/* One of another module is told apart by that: --module takes what stands there. */
+static void add_other(const struct work *work, struct function_id other, struct text *line)
+{
+	const char *module = history_function_module(work->history, other);
+	name_add_fit(line, history_function_marked_name(work->history, other), NAME_FULL,
+		     OTHER_COLS);
+	if (!strcmp(module, history_function_module(work->history, work->function)))
+		return;
+	text_add(line, " of ");
+	text_add_safe(line, base_name(module));
+}
+
 static void add_others(struct work *work)
 {
 	struct text line = {0};
@@ -137,8 +153,7 @@ static void add_others(struct work *work)
 	text_add(&line, "': ");
 	for (size_t i = 0; i < work->nr_others && i < OTHERS_MAX; i++) {
 		text_add(&line, i ? ", " : "");
-		name_add_fit(&line, history_function_marked_name(work->history, work->others[i]),
-			     NAME_FULL, OTHER_COLS);
+		add_other(work, work->others[i], &line);
 	}
 	text_add(&line, work->nr_others > OTHERS_MAX ? ", ..." : "");
 	label_line_add(work->out, "others", text_string(&line), 0);
@@ -209,7 +224,7 @@ static int add_code(struct work *work, const struct selection_code *code,
 	if (!files || result)
 		result = error_set(work->error, -ENOMEM, "out of memory");
 	else
-		report_annotate_add(work->history, &annotation, &work->code, files,
+		report_annotate_add(work->history, at->module, &annotation, &work->code, files,
 				    work->totals.weight, work->options, work->out);
 	annotation_release(&annotation);
 	free(files);

@@ -50,9 +50,14 @@ static void add_file(const struct listing *listing, const struct listing_file *l
 		text_add(out, " (newer than the program: lines may be others)");
 }
 
-static void add_no_files(const struct code *code, bool asks_servers, struct text *out)
+static void add_no_files(const struct code *code, enum names_missing missing, bool asks_servers,
+			 struct text *out)
 {
 	struct text line = {0};
+	if (missing == NAMES_MISSING_LINES) {
+		label_line_add(out, "source", names_missing_text(missing), 0);
+		return;
+	}
 	text_add(&line, "no debug information says which");
 	if (code->fetch_problem)
 		text_addf(&line, ", and %s", code->fetch_problem);
@@ -62,8 +67,8 @@ static void add_no_files(const struct code *code, bool asks_servers, struct text
 	text_release(&line);
 }
 
-static void add_files(const struct code *code, struct source_file *const *files, bool asks_servers,
-		      struct text *out)
+static void add_files(const struct code *code, struct source_file *const *files,
+		      enum names_missing missing, bool asks_servers, struct text *out)
 {
 	const struct listing *listing = code->listing;
 	const uint32_t nr = listing->answer.nr_files;
@@ -97,7 +102,7 @@ static void add_files(const struct code *code, struct source_file *const *files,
 			       "samples are shown",
 			       0);
 	if (!nr)
-		add_no_files(code, asks_servers, out);
+		add_no_files(code, missing, asks_servers, out);
 }
 
 static uint64_t inlined_samples(const struct annotation *annotation)
@@ -242,8 +247,9 @@ static void add_instruction(struct listed *listed, uint32_t at)
 	text_add(out, "\n");
 }
 
-void report_annotate_add(const struct history *history, const struct annotation *annotation,
-			 const struct code *code, struct source_file *const *files, uint64_t whole,
+void report_annotate_add(const struct history *history, uint32_t module,
+			 const struct annotation *annotation, const struct code *code,
+			 struct source_file *const *files, uint64_t whole,
 			 const struct options *options, struct text *out)
 {
 	struct listed listed = {
@@ -268,7 +274,8 @@ void report_annotate_add(const struct history *history, const struct annotation 
 		text_release(&kept);
 	}
 	add_counts(annotation, whole, out);
-	add_files(code, files, options->debuginfod, out);
+	add_files(code, files, history_module(history, module).names.missing, options->debuginfod,
+		  out);
 	report_events_fit(&listed.events, history,
 			  options->names_full ? 0
 			  : options->columns  ? options->columns

@@ -12,8 +12,9 @@
 enum { REPORT_ANNOTATE_BYTES_MAX = 128 << 20 };
 
 /* Adds a function's instructions and the source lines that they come from, each with its samples. whole: weight of all samples. */
-void report_annotate_add(const struct history *history, const struct annotation *annotation,
-			 const struct code *code, struct source_file *const *files, uint64_t whole,
+void report_annotate_add(const struct history *history, uint32_t module,
+			 const struct annotation *annotation, const struct code *code,
+			 struct source_file *const *files, uint64_t whole,
 			 const struct options *options, struct text *out);
 
 #endif

@@ -2,6 +2,8 @@
 /* What rows of the list and of the tree have in common. */
 #include "report_internal.h"
 
+#include <string.h>
+
 #include <ctop/base/function_name.h>
 
 enum { LINE_COLS = 200 }; /* where there is no terminal */
@@ -20,12 +22,13 @@ const char *report_function_name(struct report *report, struct function_id funct
 		text_add(&report->name, mark);
 		cols -= cols ? sizeof(mark) - 1 : 0;
 	}
-	const bool is_inlined = history_function_inlined(report->history, function) &&
-				(!cols || cols >= NAME_COLS_LEAST + sizeof(inlined) - 1);
+	const char *name = history_function_name(report->history, function);
+	const bool has_room = !cols || cols >= NAME_COLS_LEAST + sizeof(inlined) - 1 ||
+			      strlen(name) + sizeof(inlined) - 1 <= cols;
+	const bool is_inlined = has_room && history_function_inlined(report->history, function);
 	if (is_inlined)
 		cols -= cols ? sizeof(inlined) - 1 : 0;
-	name_add_fit(&report->name, history_function_name(report->history, function), NAME_FULL,
-		     cols);
+	name_add_fit(&report->name, name, NAME_FULL, cols);
 	if (is_inlined)
 		text_add(&report->name, inlined);
 	return text_string(&report->name);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,9 +139,66 @@ static _Noreturn void become_command(const struct options *options, int release_
 	_exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
+static int refuse_command(const char *command, int failure, struct error *error)
+{
+	error_set(error, -failure, "cannot run '%s': %s", command, strerror(failure));
+	error->exit_code = failure == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	if (failure == ENOENT)
+		error_remedy(error, "check its name and PATH; a script needs its interpreter");
+	else if (failure == EACCES)
+		error_remedy(error, "make it executable: chmod +x, and check its directories");
+	else
+		error_remedy(error, "try to start it without ctop first");
+	return -failure;
+}
+
+/* The caller's. */
+static const char *path_of(char *const *environment)
+{
+	for (; *environment; environment++)
+		if (!strncmp(*environment, "PATH=", strlen("PATH=")))
+			return *environment + strlen("PATH=");
+	return "/bin:/usr/bin"; /* as execvp() has it */
+}
+
+/* Why nobody can run it: ENOENT, EACCES. 0: somebody can; whether we may is for exec to say. */
+static int why_not_there(const char *path)
+{
+	struct stat status;
+	if (stat(path, &status) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? ENOENT : 0;
+	const bool is_program =
+		S_ISREG(status.st_mode) && status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH);
+	return is_program ? 0 : EACCES;
+}
+
+/* The same, in all places where exec looks for it. */
+static int why_not(const char *command, const char *directories)
+{
+	char path[PATH_MAX];
+	int why = ENOENT;
+	if (strchr(command, '/'))
+		return why_not_there(command);
+	for (const char *at = directories, *end; at; at = *end ? end + 1 : NULL) {
+		end = strchrnul(at, ':');
+		const int size = snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - at), at,
+					  end > at ? "/" : "", command);
+		const int here = size < (int)sizeof(path) ? why_not_there(path) : 0;
+		if (!here)
+			return 0;
+		if (here == EACCES)
+			why = EACCES;
+	}
+	return why;
+}
+
 static int start_command(struct target *target, const struct options *options, struct error *error)
 {
 	int release[2], failure[2];
+	/* Before an output is made, which would take the place of the last one. */
+	const int why = why_not(options->argv[0], path_of(options->environment));
+	if (why)
+		return refuse_command(options->argv[0], why, error);
 	if (pipe2(release, O_CLOEXEC) < 0)
 		return error_set(error, -errno, "cannot create a pipe: %s", strerror(errno));
 	if (pipe2(failure, O_CLOEXEC) < 0) {
@@ -163,6 +221,7 @@ static int start_command(struct target *target, const struct options *options, s
 	if (pid < 0)
 		return error_set(error, -errno, "cannot fork: %s", strerror(errno));
 	target->command_pid = pid;
+	target->command = options->argv[0];
 	return add_pid(&target->pids, pid) ? error_set(error, -ENOMEM, "out of memory") : 0;
 }
 
@@ -180,16 +239,7 @@ int target_start(struct target *target, struct error *error)
 	while (got < 0 && errno == EINTR);
 	if (got != sizeof(failure))
 		return 0;
-	const char *why = strerror(failure);
-	error_set(error, -failure, "cannot run the command: %s", why);
-	error->exit_code = failure == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-	if (failure == ENOENT)
-		error_remedy(error, "check its name and PATH; a script needs its interpreter");
-	else if (failure == EACCES)
-		error_remedy(error, "make it executable: chmod +x, and check its directories");
-	else
-		error_remedy(error, "try to start it without ctop first");
-	return -failure;
+	return refuse_command(target->command, failure, error);
 }
 
 /* ---- all kinds ---- */

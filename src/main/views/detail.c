@@ -265,8 +265,14 @@ static void put_name(struct pane *pane, struct function_id function)
 {
 	cells_put_cut(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_TITLE,
 		      model_fit_name(pane->model, function, pane->area.cols));
+	struct text module = {0};
+	text_add(&module, model_module(pane->model, function));
+	/* A row that is a line, or has what was inlined in it, has costs of its own. */
+	if (pane->model->grouping != GROUPING_INLINE)
+		text_add(&module, ", the function by itself");
 	cells_put_cut(pane->cells, pane->row++, pane->area.col, pane->area.cols, ROLE_MODULE,
-		      model_module(pane->model, function));
+		      text_string(&module));
+	text_release(&module);
 }
 
 static void fill(struct pane *pane, struct function_id function,
