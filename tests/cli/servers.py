@@ -3,6 +3,7 @@
 """Where servers of CPython, Node.js, a JVM and Go wait, idle and asked: each answer sleeps, and the server says how long that took it in all."""
 
 import collections
+import contextlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import sys
 import time
 import urllib.request
 
+from goroutines import build as build_goroutines, stacks_of
 from harness import CTOP, case, check, child, directory, main, need_program, need_root, run
 from thread_times import check_adds_up
 from waits import check_sum, waits_of
@@ -88,9 +90,40 @@ public class Server {{
 """
 
 
+GO = f"""
+package main
+import ("fmt"; "net"; "net/http"; "os"; "time")
+var slept time.Duration
+//go:noinline
+func rest() {{ time.Sleep({SLEEP_MS} * time.Millisecond) }}
+func main() {{
+	listener, _ := net.Listen("tcp", "127.0.0.1:0")
+	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {{
+		if r.URL.Path == "/end" {{
+			fmt.Println("slept", slept.Seconds())
+			os.Exit(0)
+		}}
+		before := time.Now()
+		rest()
+		slept += time.Since(before)
+	}})
+	fmt.Println("ready", listener.Addr().(*net.TCPAddr).Port, "-")
+	http.Serve(listener, nil)
+}}
+"""
+
+
 def ask(port, path):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
-        answer.read()
+    with contextlib.suppress(OSError) if path == "/end" else contextlib.nullcontext():  # it may end before it answers
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
+            answer.read()
+
+
+def go_source(where):
+    path = os.path.join(where, "server.go")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(GO)
+    return path
 
 
 def served(where, *command):
@@ -158,4 +191,24 @@ def of_a_jvm():
         check_server(where, [need_program("java"), "-cp", where, "Server"], ("[lock]", "JVM_Sleep"), ("[poll]", "Java_sun_nio_ch_EPoll_wait"), comm="HTTP-Dispatcher")
 
 
-main()
+@case
+def of_go():
+    """Its threads wait for work; of its goroutines the one that listens waits all the time, and those that answer sleep, by looks about each 100 ms."""
+    need_root()
+    with directory() as where:
+        path, stats, slept, _ = served(where, build_goroutines(where, source=go_source(where)))
+        check_adds_up(stats)
+        check_sum(stats, waits_of(path))
+        parked = collections.Counter()
+        for stacks in stacks_of(path).values():
+            parked.update(stacks)
+        idle = sum(ns for (reason, functions, _), ns in parked.items() if reason == "IO wait" and "main.main" in functions) / 1e9
+        asleep = sum(ns for (reason, functions, creator), ns in parked.items()
+                     if reason == "sleep" and "main.rest" in functions and creator.startswith("net/http.(*Server).Serve")) / 1e9
+    # From when it is known where they are.
+    check(0.5 * (IDLE_SECONDS + slept) <= idle, f"idle {idle}, slept {slept}: {parked}")
+    check(0.3 * slept < asleep < 1.5 * slept, f"{slept}, {asleep} here: {parked}")
+
+
+if __name__ == "__main__":
+    main()
