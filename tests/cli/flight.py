@@ -468,7 +468,7 @@ def bad_input():
         result = ctop("record", "--last", "1s", "-o", output, "-p", os.getpid())
         check_refused(result, 1, f"slices cannot be written into '{os.path.dirname(output)}'", "-o FILE")
     check_refused(ctop("record", "--last", "1s", "--trigger", "exit!=0", "-p", os.getpid()), 2, "only a command's exit status is known")
-    check_refused(ctop("record", "--last", "1s", "--trigger", "wait>1s", "-a"), 2, "of whole CPUs waits are not known")
+    check_refused(ctop("record", "--last", "1s", "--trigger", "wait>1s", "-a", "-C", "0"), 2, "of some of all processes waits are not known")
     check_refused(ctop("record", "--last", "1s", "--trigger", "file /no/such/place", "-p", os.getpid()), 1, "cannot watch for '/no/such/place'")
 
 

@@ -93,6 +93,24 @@ def an_ordinary_user_has_the_same():
 
 
 @case
+def of_the_whole_machine():
+    """Everybody's threads, but for the kernel's and our own: those of a program have the times of their own clocks, and who ends has ended."""
+    need_root()
+    with directory() as where, target("deadlock") as program:
+        stats, printed = timed(where, "-a", "--time", "wall", "--", "sh", "-c", f"for i in 1 2 3 4 5 6 7 8; do /bin/true; done; {workload('waits')} 60 20")
+        names = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                names[int(pid)] = file.read().strip()
+    check_known_waits(stats, printed)
+    by_tid = {thread["tid"]: thread for thread in stats["threads"]}
+    check(program.pid in by_tid and os.getpid() in by_tid, "programs that were there before")
+    check(not any(names.get(tid, "").startswith(("kworker", "ksoftirqd", "rcu_")) for tid in by_tid), "threads of the kernel")
+    ended = [thread for thread in stats["threads"] if thread["name"] == "true"]
+    check(len(ended) == 8 and all(thread["observed"] < 1 for thread in ended), f"{ended}")
+
+
+@case
 def threads_that_waited_before_and_after():
     """There is no record of them at all."""
     need_root()

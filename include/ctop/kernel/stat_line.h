@@ -17,6 +17,11 @@ struct stat_line {
 	uint64_t start_ns; /* since boot, by such ticks */
 };
 
+/* It runs no program: the kernel's own. PF_KTHREAD, linux/sched.h. */
+static inline bool stat_line_is_kernel(const struct stat_line *line)
+{
+	return line->flags & 0x00200000u;
+}
 /* False where the text is no such line, or none that is whole: then all is 0. */
 bool stat_line_parse(const char *text, struct stat_line *line);
 

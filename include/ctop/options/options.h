@@ -142,6 +142,11 @@ void options_release(struct options *options);
 bool options_have_target(const struct options *options);
 /* -EINVAL with cause and remedy: no target was named. */
 int options_no_target(const struct options *options, struct error *error);
+/*
+ * Whether all threads of the machine may be followed. Of some CPUs, a cgroup, or threads chosen as they come nobody knows all that a thread
+ * does.
+ */
+bool options_follow_all(const struct options *options);
 /* Whether sampling does not begin with the session. */
 bool options_start_off(const struct options *options);
 

@@ -39,6 +39,7 @@ struct sampler_options {
 	const int32_t *tids; /* single threads */
 	size_t nr_tids;
 	bool system_wide;
+	bool follows_all; /* system_wide: records of everybody's switches, too */
 	int cgroup_fd; /* system_wide, this cgroup's tasks alone: its directory; 0 or less: all */
 	const int32_t *cpus; /* NULL: all online */
 	size_t nr_cpus;

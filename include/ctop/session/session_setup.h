@@ -16,8 +16,8 @@
 
 enum { DEFAULT_FREQUENCY_HZ = 999 };
 
-/* Fills the sampler's options from the user's; lists stay borrowed from both. */
-void setup_sampling(struct sampler_options *sampling, const struct options *options,
+/* Fills the sampler's options from the user's; lists stay borrowed from both. waits: threads' waiting is wanted, too. */
+void setup_sampling(struct sampler_options *sampling, const struct options *options, bool waits,
 		    const struct target *target);
 /* Everything up to START. skip_cpu is -1 unless a predecessor died on a record. 0 or -errno. */
 int setup_collector(struct worker *worker, const struct sampler *sampler,

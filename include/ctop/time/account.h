@@ -29,6 +29,9 @@ bool time_account_is_on(const struct time_account *account);
 /* Records tell no more: what schedstat says from the next look on. Where there never were any: before anything else. */
 void time_account_use_looks(struct time_account *account);
 
+/* Where records of everybody come: a thread that is not to be in it, nor whoever it creates from then on. 0 or -ENOMEM. */
+int time_account_leave_out(struct time_account *account, int32_t tid);
+
 /*
  * A record, in the order of time: SWITCH, FORK, EXIT, COMM, LOST; others are left. before_ns: of a LOST, when all was still known. 0
  * or -ENOMEM.

@@ -482,6 +482,14 @@ static int run(struct flight *flight, struct error *error)
 	return result;
 }
 
+static bool has_wait_trigger(const struct options *options)
+{
+	for (size_t i = 0; i < options->nr_triggers; i++)
+		if (options->triggers[i].kind == TRIGGER_WAIT)
+			return true;
+	return false;
+}
+
 static int open_and_run(struct flight *flight, struct error *error)
 {
 	const struct options *options = flight->options;
@@ -506,8 +514,10 @@ static int open_and_run(struct flight *flight, struct error *error)
 	flight->lives = timeline_new(TIMELINE_BYTES);
 	if (!flight->stretch || !flight->threads || !flight->lives)
 		return error_set(error, -ENOMEM, "out of memory");
-	flight->session =
-		session_open_live(options, options->time != TIME_SHOWN_CPU, &consumer, error);
+	/* Of all threads nobody keeps an account for nothing. */
+	const bool waits = options->time != TIME_SHOWN_CPU ||
+			   (options->system_wide && has_wait_trigger(options));
+	flight->session = session_open_live(options, waits, &consumer, error);
 	if (!flight->session)
 		return -EINVAL;
 	session_give_regions(flight->session, &keeper);

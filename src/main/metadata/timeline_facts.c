@@ -100,53 +100,93 @@ static size_t add_tiles(const struct timeline *timeline, size_t thread, size_t t
 	return tile;
 }
 
+struct encoding {
+	const struct timeline *timeline;
+	const struct metadata_sink *sink; /* NULL: it is tried */
+	size_t bytes, bytes_most, nr_rows, rows_most;
+	struct text row;
+};
+
+/* 1: all of it; 0: there was no room for all; or -errno. */
+static int encode_thread(struct encoding *encoding, size_t at)
+{
+	const struct timeline *timeline = encoding->timeline;
+	const struct timeline_thread *thread = timeline_thread(timeline, at);
+	const uint64_t tile_ns = timeline_tile_ns(timeline);
+	struct text *row = &encoding->row;
+	char key[KEY_BYTES];
+	size_t tile = 0;
+	while (tile < timeline_nr_tiles(timeline, at)) {
+		if (encoding->bytes > encoding->bytes_most ||
+		    encoding->nr_rows >= encoding->rows_most)
+			return 0;
+		text_clear(row);
+		add_head(row, thread, timeline_tiles_from_ns(timeline, at) + tile * tile_ns,
+			 shift_of(tile_ns));
+		tile = add_tiles(timeline, at, tile, row);
+		encoding->bytes += row->size;
+		snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", encoding->nr_rows++);
+		const int result = row->failed	    ? -ENOMEM
+				   : encoding->sink ? encoding->sink->add(encoding->sink->context,
+									  key, text_string(row))
+						    : 0;
+		if (result)
+			return result;
+	}
+	return 1;
+}
+
+/* Over within a tile: there is nothing to see of it. */
+static bool is_brief(const struct timeline *timeline, const struct timeline_thread *thread)
+{
+	return thread->has_ended &&
+	       thread->until_ns - thread->began_ns < timeline_tile_ns(timeline);
+}
+
+/* How many threads of each kind there was no room for: those that last come first. */
+struct missing {
+	size_t nr_lasting, nr_brief;
+};
+
 /* A thread that was known by samples alone is told by those again. */
 static int encode(const struct timeline *timeline, unsigned nr_sources,
-		  const struct metadata_sink *sink, size_t *nr_missing)
+		  const struct metadata_sink *sink, struct missing *missing)
 {
-	const size_t bytes_most = TIMELINE_FACTS_BYTES / nr_sources;
-	const size_t rows_most = ROWS_MOST / nr_sources;
-	size_t bytes = 0, nr_rows = 0;
-	const uint64_t tile_ns = timeline_tile_ns(timeline);
-	struct text row = {0};
-	char key[KEY_BYTES];
+	struct encoding encoding = {
+		.timeline = timeline,
+		.sink = sink,
+		.bytes_most = TIMELINE_FACTS_BYTES / nr_sources,
+		.rows_most = ROWS_MOST / nr_sources,
+	};
 	int result = 0;
-	*nr_missing = 0;
-	for (size_t i = 0; !result && i < timeline_nr_threads(timeline); i++) {
-		const struct timeline_thread *thread = timeline_thread(timeline, i);
-		size_t tile = 0;
-		while (!result && thread->has_stretches && tile < timeline_nr_tiles(timeline, i) &&
-		       bytes <= bytes_most && nr_rows < rows_most) {
-			text_clear(&row);
-			add_head(&row, thread, timeline_tiles_from_ns(timeline, i) + tile * tile_ns,
-				 shift_of(tile_ns));
-			tile = add_tiles(timeline, i, tile, &row);
-			bytes += row.size;
-			snprintf(key, sizeof(key), TIMELINE_FACTS_KEY "%zu", nr_rows++);
-			if (row.failed)
-				result = -ENOMEM;
-			else if (sink)
-				result = sink->add(sink->context, key, text_string(&row));
+	*missing = (struct missing){0};
+	for (int brief = 0; brief < 2 && result >= 0; brief++) {
+		for (size_t i = 0; result >= 0 && i < timeline_nr_threads(timeline); i++) {
+			const struct timeline_thread *thread = timeline_thread(timeline, i);
+			if (!thread->has_stretches || is_brief(timeline, thread) != brief)
+				continue;
+			result = encode_thread(&encoding, i);
+			*(brief ? &missing->nr_brief : &missing->nr_lasting) += result == 0;
 		}
-		*nr_missing += thread->has_stretches && tile < timeline_nr_tiles(timeline, i);
 	}
-	text_release(&row);
-	return result;
+	text_release(&encoding.row);
+	return result < 0 ? result : 0;
 }
 
 int timeline_facts_add(struct timeline *timeline, unsigned nr_sources,
 		       const struct metadata_sink *sink)
 {
 	char number[KEY_BYTES];
-	size_t nr_missing;
-	int result = encode(timeline, nr_sources, NULL, &nr_missing);
-	/* Of very many threads the heads alone are too much: the last of these are left out. */
-	while (!result && nr_missing && timeline_tile_ns(timeline) < LONGEST_TILE_NS) {
+	struct missing missing;
+	int result = encode(timeline, nr_sources, NULL, &missing);
+	/* Of very many threads that last the heads alone are too much: the last of these are left out. */
+	while (!result && missing.nr_lasting && timeline_tile_ns(timeline) < LONGEST_TILE_NS) {
 		timeline_coarsen(timeline);
-		result = encode(timeline, nr_sources, NULL, &nr_missing);
+		result = encode(timeline, nr_sources, NULL, &missing);
 	}
 	if (!result)
-		result = encode(timeline, nr_sources, sink, &nr_missing);
+		result = encode(timeline, nr_sources, sink, &missing);
+	size_t nr_missing = missing.nr_lasting + missing.nr_brief;
 	if (!result)
 		result = timeline_wait_facts_add(timeline, sink);
 	if (!result)

@@ -126,17 +126,24 @@ static int check_contents(const struct parse *parse)
 			    other);
 }
 
+bool options_follow_all(const struct options *options)
+{
+	return options->system_wide && !options->cgroup && !options->cpus.nr &&
+	       !options->only_comm && !options->has_uid;
+}
+
 /* Threads are looked at, not CPUs; and nothing but time adds up with time. */
 static int check_time(struct parse *parse)
 {
 	struct options *options = parse->options;
 	if (!options->time)
 		return 0;
-	if (options->system_wide || options->cgroup) {
-		error_usage(parse->error,
-			    "where whole CPUs are sampled, nobody looks at waiting threads");
-		return error_remedy(parse->error,
-				    "name processes, as with -p PID, or leave out --time");
+	if ((options->system_wide || options->cgroup) && !options_follow_all(options)) {
+		error_usage(
+			parse->error,
+			"where some of all processes are sampled, nobody looks at waiting threads");
+		return error_remedy(parse->error, "name processes, as with -p PID, or leave out %s",
+				    options->cgroup ? "--time" : "-C, --comm and --uid");
 	}
 	if (!options->nr_events)
 		return parse_events("-e", "cpu-clock", options, parse->error);

@@ -76,7 +76,9 @@ const struct option_row option_rows[] = {
 	 "kernel lets ctop see that: each has the thread that was woken, how long it had waited, "
 	 "and the stack of whoever woke it, \\fB[woken by NAME]\\fR as its innermost frame. It is "
 	 "a "
-	 "sum of its own, too. Whoever may trace a process may see where it waits."},
+	 "sum of its own, too. Whoever may trace a process may see where it waits. With \\-a it is "
+	 "of all "
+	 "processes, without the kernel's threads."},
 	{OPTION_STATE_FRAMES, GROUP_OUTPUT, LIVE | READERS, 0, "state-frames", "WHERE",
 	 COMPLETE_WORDS, STATE_FRAMES_WORDS, "of waits, what for: leaf (default), root, none",
 	 "With \\fBroot\\fR all that waits for a lock is below one \\fB[lock]\\fR; with "

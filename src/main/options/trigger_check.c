@@ -147,10 +147,13 @@ int trigger_check(struct parse *parse, struct trigger *trigger)
 				    "let ctop start it: ctop record --last 30s --trigger 'exit!=0' "
 				    "-- CMD");
 	}
-	if (trigger->kind == TRIGGER_WAIT && (options->system_wide || options->cgroup)) {
-		error_usage(parse->error, "--trigger %s: of whole CPUs waits are not known",
+	if (trigger->kind == TRIGGER_WAIT && (options->system_wide || options->cgroup) &&
+	    !options_follow_all(options)) {
+		error_usage(parse->error,
+			    "--trigger %s: of some of all processes waits are not known",
 			    trigger->text);
-		return error_remedy(parse->error, "name processes, as with -p PID");
+		return error_remedy(parse->error,
+				    "name processes, as with -p PID, or take all of -a");
 	}
 	/* Where they wait is known where waits are recorded alone. */
 	if (trigger->kind == TRIGGER_WAIT && trigger->function && !options->time)

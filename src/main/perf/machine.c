@@ -21,9 +21,6 @@
 #define CAP_PERFMON 38
 #endif
 
-/* PF_KTHREAD, linux/sched.h: in the flags of /proc/PID/stat (proc_pid_stat(5), field 9). */
-#define FLAG_KERNEL_THREAD 0x00200000u
-
 /* Reads a small file as a string. Its length, or -errno. */
 static ssize_t read_file(const char *path, char *text, size_t size)
 {
@@ -205,7 +202,7 @@ static void read_stat(int32_t pid, struct process_facts *facts)
 	facts->parent = line.parent;
 	facts->nr_threads = line.nr_threads;
 	facts->state = line.state == 'Z' || line.state == 'X' ? PROCESS_ZOMBIE
-		       : line.flags & FLAG_KERNEL_THREAD      ? PROCESS_KERNEL
+		       : stat_line_is_kernel(&line)	      ? PROCESS_KERNEL
 							      : PROCESS_ALIVE;
 }
 

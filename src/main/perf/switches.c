@@ -39,8 +39,9 @@ static const struct record_format format = {
 void switches_open(struct sampler *sampler)
 {
 	const uint32_t half = (uint32_t)(PAGES * sysconf(_SC_PAGESIZE) / 2);
+	const struct sampler_options *options = &sampler->options;
 	/* Of some CPUs alone nobody could tell what a thread does on the others. */
-	if (!sampler->options.system_wide && !sampler->options.nr_cpus)
+	if (!options->nr_cpus && (!options->system_wide || options->follows_all))
 		side_rings_open(sampler, &sampler->switches, PAGES, PAGES_LEAST, half);
 }
 
@@ -62,7 +63,7 @@ static bool has_descriptors(const struct sampler *sampler, size_t from)
 void switches_follow(struct sampler *sampler, size_t from)
 {
 	struct perf_event_attr attr = attr_base;
-	attr.inherit = sampler->options.inherit;
+	attr.inherit = sampler->options.inherit && !sampler->options.system_wide;
 	if (sampler->filters_pids || !has_descriptors(sampler, from))
 		side_rings_close(&sampler->switches);
 	/* A thread that cannot be followed has gone, or is without records: its time is unknown. */

@@ -201,8 +201,10 @@ static const char *why_not(struct serve *serve, const struct http_ask *ask, unsi
 	*status = 400;
 	if (ask->pid && !serve->options->pids.nr)
 		return "pid: no processes were named when ctop serve began, with -p";
-	if (http_endpoints[ask->endpoint].waits && !serve->options->pids.nr)
-		return "of whole CPUs waiting threads are not known: start ctop serve with -p";
+	if (http_endpoints[ask->endpoint].waits && !serve->options->pids.nr &&
+	    !options_follow_all(serve->options))
+		return "of some of all processes waiting threads are not known: start ctop serve "
+		       "with -p or -a alone";
 	const int result = targets_choose(&serve->targets, ask->pid);
 	if (result == -ENOENT)
 		return "pid: none of those that were named when ctop serve began";

@@ -431,7 +431,7 @@ struct session *session_open_live(const struct options *options, bool waits,
 	if (!result) {
 		/* After the fork of a command, which must stay open to our own events. */
 		jail_protect_main();
-		setup_sampling(&session->sampling, options, &session->target);
+		setup_sampling(&session->sampling, options, waits, &session->target);
 		session->starts_off = options_start_off(options);
 		result =
 			uprobes_resolve(session->sampling.events, session->sampling.nr_events,

@@ -131,7 +131,8 @@ struct session_time {
 	struct wait_ring ring;	       /* where threads wait; page NULL: nobody wants to know */
 	struct wakers *wakers;	       /* NULL: nobody tells who woke whom */
 	struct wait_objects *objects;  /* what for, one by one; NULL: nobody wants to know */
-	struct goroutines *goroutines; /* NULL: as ring's page */
+	struct goroutines *goroutines;
+	bool notes_goroutines; /* of the processes that are looked at */ /* NULL: as ring's page */
 	struct looker *looker;	       /* NULL: not begun */
 	struct text call;	       /* in which the last look found a thread */
 	uint64_t untold_ns, nr_refused;

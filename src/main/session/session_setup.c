@@ -9,7 +9,7 @@
 #include <ctop/store/wait_ring.h>
 #include <ctop/system/proc_text.h>
 
-void setup_sampling(struct sampler_options *sampling, const struct options *options,
+void setup_sampling(struct sampler_options *sampling, const struct options *options, bool waits,
 		    const struct target *target)
 {
 	/* A command may run beside: then it is how long. */
@@ -21,6 +21,7 @@ void setup_sampling(struct sampler_options *sampling, const struct options *opti
 		.tids = options->tids.items,
 		.nr_tids = options->tids.nr,
 		.system_wide = is_of_cpus,
+		.follows_all = waits && options_follow_all(options),
 		.cgroup_fd = target->cgroup_fd,
 		.cpus = options->cpus.items,
 		.nr_cpus = options->cpus.nr,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <ctop/base/clock.h>
 #include <ctop/base/hash.h>
@@ -57,7 +58,7 @@ static void look_again(struct session_time *time, struct thread_look *look)
 
 static void look_at(struct session_time *time, int32_t pid, int32_t tid)
 {
-	if (time->goroutines)
+	if (time->notes_goroutines)
 		goroutines_note(time->goroutines, pid);
 	struct stat_line line;
 	struct wait_look seen;
@@ -97,12 +98,40 @@ static void look_at_process(struct session_time *time, int32_t pid)
 		closedir(threads);
 }
 
+/* The kernel's threads wait for ever, most of them; and ours are nobody's business, but for a command that we run. */
+static bool is_left_out(const struct session *session, int32_t pid, const struct stat_line *line)
+{
+	return stat_line_is_kernel(line) || pid == getpid() ||
+	       (line->parent == getpid() && pid != session->target.command_pid);
+}
+
+static void look_at_all_processes(struct session *session)
+{
+	struct session_time *time = &session->time;
+	DIR *processes = proc_opendir("/proc");
+	int32_t pid;
+	time_account_leave_out(time->account, 0); /* idle CPUs */
+	while (processes && (pid = proc_next_pid(processes)) > 0) {
+		struct stat_line line;
+		if (!proc_stat_line(pid, pid, &line))
+			continue;
+		if (is_left_out(session, pid, &line))
+			time_account_leave_out(time->account, pid);
+		else
+			look_at_process(time, pid);
+	}
+	if (processes)
+		closedir(processes);
+}
+
 void session_list_time(struct session *session)
 {
 	struct session_time *time = &session->time;
 	const struct sampler_options *sampling = &session->sampling;
 	if (!time->account)
 		return;
+	if (sampling->follows_all)
+		look_at_all_processes(session);
 	for (size_t i = 0; i < sampler_nr_processes(session->sampler); i++)
 		if (sampler_process(session->sampler, i))
 			look_at_process(time, sampler_process(session->sampler, i));
@@ -321,7 +350,9 @@ int session_begin_time(struct session *session)
 	time->looker = looker_new();
 	if (!time->looker)
 		return -ENOMEM;
-	if (session->sampling.system_wide || sampler_filters_pids(session->sampler))
+	const struct sampler_options *sampling = &session->sampling;
+	if ((sampling->system_wide && !sampling->follows_all) ||
+	    sampler_filters_pids(session->sampler))
 		return 0;
 	time->account = time_account_new();
 	if (!time->account)
@@ -334,11 +365,15 @@ int session_begin_time(struct session *session)
 		return result;
 	if (session_places_waits(session))
 		time_account_place_waits(time->account);
+	/* To find out which of a machine's programs are Go's each had to be opened. */
+	time->notes_goroutines = time->goroutines && !sampling->follows_all;
 	time->youngest.tid = sampler_youngest_thread();
 	session_list_time(session);
 	time->youngest.at_ns = clock_now_ns();
 	session_begin_wakings(session);
-	session_begin_switch_outs(session);
+	/* Of everybody's, whose numbers come and go, most would be for nothing. */
+	if (!sampling->follows_all)
+		session_begin_switch_outs(session);
 	return 0;
 }
 

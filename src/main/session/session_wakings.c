@@ -37,7 +37,8 @@ void session_begin_wakings(struct session *session)
 		return;
 	time->source = TIME_FROM_WAKINGS;
 	time->wakings.since_ns = clock_now_ns();
-	session_begin_wakeups(session);
+	if (!session->sampling.follows_all)
+		session_begin_wakeups(session);
 }
 
 /* Of one of the target's threads its account has the name; others are looked at once, and may have ended. */

@@ -62,6 +62,7 @@ struct time_account {
 	} ended;
 	struct thread_times others; /* that ended, too, and are not told one by one */
 	uint64_t nr_others, nr_left_out;
+	struct left_out *left_out; /* whose records are none of its business */
 	bool by_looks;
 	bool is_on;
 	uint64_t on_ns;	     /* before it was switched on last */
@@ -77,6 +78,12 @@ struct time_account {
 	void (*follow)(void *context, const struct thread_stretch *stretch);
 	void *follow_context;
 };
+
+/* ---- left_out.c ---- */
+
+/* Whether a record is of one that is left out, or makes it one. */
+bool account_leaves_out(struct time_account *account, const struct record *record);
+void account_release_left_out(struct time_account *account);
 
 /* ---- time_threads.c ---- */
 

@@ -346,6 +346,9 @@ int record_parse(const void *bytes, size_t size, const struct record_format *for
 	case PERF_RECORD_UNTHROTTLE:
 		ok = take_throttle(&cursor);
 		break;
+	case PERF_RECORD_SWITCH_CPU_WIDE: /* which says beside it who comes or went */
+		record->type = PERF_RECORD_SWITCH;
+		/* fallthrough */
 	case PERF_RECORD_SWITCH:
 		record->switched.out = header.misc & PERF_RECORD_MISC_SWITCH_OUT;
 		record->switched.preempted = header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;

@@ -183,6 +183,23 @@ static void time_is_the_same_without_the_rest(void)
 	CHECK_EQ(time_ns, 0);
 }
 
+/* With who comes or goes in front: it is a switch as any other. */
+static void switches_of_whole_cpus(void)
+{
+	static struct builder builder;
+	struct record record;
+	begin(&builder, PERF_RECORD_SWITCH_CPU_WIDE,
+	      PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+	add_u32(&builder, 77);
+	add_u32(&builder, 78);
+	add_trailer(&builder);
+	CHECK_EQ(parse(&builder, &dwarf_format, &record), 0);
+	CHECK_EQ(record.type, PERF_RECORD_SWITCH);
+	CHECK(record.switched.out && record.switched.preempted);
+	CHECK_EQ(record.time_ns, 987654321);
+	CHECK(record.tid != 77 && record.tid != 78);
+}
+
 /* Fields that other writers of perf.data ask for are stepped over. */
 static void foreign_fields_are_skipped(void)
 {
@@ -311,6 +328,7 @@ int main(void)
 	RUN(every_shorter_record_is_refused);
 	RUN(size_in_the_header_is_the_size);
 	RUN(time_is_the_same_without_the_rest);
+	RUN(switches_of_whole_cpus);
 	RUN(foreign_fields_are_skipped);
 	RUN(branches_are_skipped_in_each_layout);
 	RUN(noise_is_survived);
