@@ -194,6 +194,18 @@ def a_call_takes_too_long():
 
 
 @case
+def a_call_of_a_program_that_runs_takes_too_long():
+    """Its own function, of whoever it is."""
+    need_root()
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+        raise Skip("this kernel has no uprobes")
+    with directory() as where:
+        program = compiled(where, CALLS.replace("i < 40", "i < 4000").replace("i == 20", "i % 20 == 0"))
+        with child(program, "0.7") as running, recorder_of(where, "--last", "60s", "--trigger", "latency call>500ms", "-p", running.pid) as recorder:
+            recorder.until_said(rf"(\S+\.ctop): .* {BEFORE}latency call>500ms ")
+
+
+@case
 def an_event_is_sampled():
     """It is, if it was not asked for otherwise, each time, whatever count is asked for."""
     with directory() as where, recorder_of(

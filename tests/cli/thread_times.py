@@ -93,6 +93,16 @@ def an_ordinary_user_has_the_same():
 
 
 @case
+def who_is_not_followed_is_not_in_it():
+    """Without children they have no time, and the target has its own."""
+    need_root()
+    with directory() as where:
+        stats, _ = timed(where, "--no-inherit", "--", "sh", "-c", "for i in 1 2 3 4; do sleep 0.2; done; sleep 0.1")
+    check(len(stats["threads"]) == 1, f"{stats['threads']}")
+    check(stats["time"]["runnable_seconds"] < 0.2 and stats["time"]["waiting_seconds"] > 0.7, f"{stats['time']}")
+
+
+@case
 def of_the_whole_machine():
     """Everybody's threads, but for the kernel's and our own: those of a program have the times of their own clocks, and who ends has ended."""
     need_root()

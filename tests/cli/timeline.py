@@ -132,6 +132,51 @@ def chrome_has_states():
 
 
 @case
+def chrome_has_the_part_that_is_asked_for():
+    """Of time, and of threads: what is beside samples, too."""
+    need_root()
+    with directory() as where:
+        path, threads = recorded(where, "--time", "wall", "--", workload("waits"), "600", "20")
+        exported = {}
+        for options in ((), ("--from", "0.1", "--to", "0.3"), ("--comm", "blocked")):
+            out = os.path.join(where, "x.trace.json")
+            ctop_ok("export", "chrome", *options, "-o", out, path)
+            with open(out, encoding="utf-8") as file:
+                exported[options] = [event for event in json.load(file)["traceEvents"] if event["tid"] >= 10**10]
+    whole, part, one = exported.values()
+    check({event.get("cat") for event in whole} >= {"state", "creation", "end"}, "what there is")
+    begin = min(event["ts"] for event in whole if "ts" in event)
+    times = [moment - begin for event in part if "ts" in event for moment in (event["ts"], event["ts"] + event.get("dur", 0))]
+    check(times and min(times) >= 0.1e6 - 1 and max(times) <= 0.3e6 + 1, f"{min(times)} to {max(times)}")
+    blocked = {thread["tid"] for thread in threads if thread["name"] == "blocked"}
+    check(one and {event["tid"] % 10**10 for event in one} == blocked, f"{blocked}")
+    check(len(part) < len(whole) and len(one) < len(whole), f"{len(part)}, {len(one)} of {len(whole)}")
+
+
+@case
+def brief_threads_make_it_no_coarser():
+    """There is no room for all of thousands that come and go: those that last are told, in tiles as short as without them."""
+    need_root()
+    with directory() as where:
+        path, _ = recorded(where, "--", "sh", "-c", "sleep 600 & i=0; while [ $i -lt 6000 ]; do /bin/true; i=$((i+1)); done; kill $!")
+        report = ctop_ok("report", "--timeline", path).stdout
+    sleeps = [row for row in rows_of(report).values() if row[3] == "sleep"]
+    check(len(sleeps) == 1 and "s" in sleeps[0][4], report[:3000])
+    longer = re.search(r"^What is shorter than (\d+) ms is put together", report, re.M)
+    check(not longer or int(longer.group(1)) < 100, report[:3000])
+    check(re.search(r"^\d+ threads are not shown", report, re.M), report[:3000])
+
+
+@case
+def a_thread_that_only_waited_has_a_row():
+    need_root()
+    with directory() as where, target("deadlock") as program:
+        path, _ = recorded(where, "-p", program.pid, "--duration", "1")
+        report = ctop_ok("report", "--timeline", "--tid", program.pid, path).stdout
+    check(rows_of(report).keys() == {program.pid}, report)
+
+
+@case
 def chrome_has_the_calls_of_waits():
     """Where a thread waits all the time the call is known of all of it, with what it waits for, as /proc has both."""
     need_root()

@@ -131,6 +131,9 @@ void history_set_grouping(struct history *history, enum grouping grouping);
 /* Frames are their own functions, whatever was inlined there, and have no lines. Before the first epoch. */
 void history_leave_out_lines(struct history *history);
 
+/* As it was set. */
+const struct history_filter *history_filter(const struct history *history);
+
 /* ---- totals ---- */
 
 struct history_totals {

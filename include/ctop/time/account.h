@@ -29,6 +29,8 @@ bool time_account_is_on(const struct time_account *account);
 /* Records tell no more: what schedstat says from the next look on. Where there never were any: before anything else. */
 void time_account_use_looks(struct time_account *account);
 
+/* Threads that others create from now on are not in it: they are not followed. */
+void time_account_leave_children(struct time_account *account);
 /* Where records of everybody come: a thread that is not to be in it, nor whoever it creates from then on. 0 or -ENOMEM. */
 int time_account_leave_out(struct time_account *account, int32_t tid);
 

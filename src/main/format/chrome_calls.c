@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "chrome_events.h"
 #include "json.h"
 #include "pieces.h"
 
@@ -51,20 +50,22 @@ static void add_slice(struct writing *writing, const struct timeline_call *call)
 	text_add(writing->out, "}}");
 }
 
-int chrome_add_calls(const struct export_request *request, const struct timeline *timeline,
-		     struct text *out)
+int chrome_add_calls(const struct chrome_part *part, struct text *out)
 {
+	const struct timeline *timeline = part->timeline;
 	struct writing writing = {.out = out};
 	int result = 0;
 	for (size_t row = 0; !result && row < timeline_nr_threads(timeline); row++) {
 		const size_t nr = timeline_nr_calls(timeline, row);
 		writing.thread = timeline_thread(timeline, row);
-		if (nr)
-			add_row(&writing);
+		if (!nr || !chrome_shows(part, writing.thread))
+			continue;
+		add_row(&writing);
 		for (size_t i = 0; !result && i < nr; i++) {
-			const struct timeline_call call = timeline_call_at(timeline, row, i);
-			add_slice(&writing, &call);
-			result = pieces_offer(request->sink, out);
+			struct timeline_call call = timeline_call_at(timeline, row, i);
+			if (chrome_cut(part, &call.from_ns, &call.to_ns))
+				add_slice(&writing, &call);
+			result = pieces_offer(part->request->sink, out);
 		}
 	}
 	out->failed |= writing.name.failed || writing.scratch.failed;

@@ -3,6 +3,7 @@
 #include "chrome_events.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "json.h"
 #include "pieces.h"
@@ -29,14 +30,53 @@ void chrome_begin_event(const struct timeline_thread *thread, const char *phase,
 	text_addf(out, ",\"cat\":\"%s\",\"name\":", category);
 }
 
-static void add_flow(const struct timeline *timeline, const struct timeline_thread *thread,
+struct chrome_part chrome_part_of(const struct export_request *request,
+				  const struct timeline *timeline)
+{
+	const struct history_filter *filter = history_filter(request->history);
+	const uint64_t first_ns = timeline_first_ns(timeline);
+	return (struct chrome_part){
+		.request = request,
+		.timeline = timeline,
+		.filter = filter,
+		.from_ns = filter->from_ns ? first_ns + filter->from_ns : 0,
+		.to_ns = filter->to_ns ? first_ns + filter->to_ns : UINT64_MAX,
+	};
+}
+
+static bool is_among(int32_t number, const int32_t *items, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (items[i] == number)
+			return true;
+	return nr == 0;
+}
+
+bool chrome_cut(const struct chrome_part *part, uint64_t *from_ns, uint64_t *to_ns)
+{
+	*from_ns = *from_ns > part->from_ns ? *from_ns : part->from_ns;
+	*to_ns = *to_ns < part->to_ns ? *to_ns : part->to_ns;
+	return *from_ns < *to_ns;
+}
+
+bool chrome_shows(const struct chrome_part *part, const struct timeline_thread *thread)
+{
+	const struct history_filter *filter = part->filter;
+	return thread->until_ns >= part->from_ns && thread->began_ns <= part->to_ns &&
+	       is_among(thread->pid, filter->pids, filter->nr_pids) &&
+	       is_among(thread->tid, filter->tids, filter->nr_tids) &&
+	       (!filter->comm || !strcmp(thread->name, filter->comm));
+}
+
+static void add_flow(const struct chrome_part *part, const struct timeline_thread *thread,
 		     size_t number, struct text *out)
 {
+	const struct timeline *timeline = part->timeline;
 	const size_t row =
 		timeline_row_then(timeline, thread->run, thread->creator_tid, thread->began_ns);
 	const struct timeline_thread *creator =
 		row == SIZE_MAX ? NULL : timeline_thread(timeline, row);
-	if (!creator || !creator->has_stretches)
+	if (!creator || !creator->has_stretches || !chrome_shows(part, creator))
 		return;
 	chrome_begin_event(creator, "s", thread->began_ns, "creation", out);
 	text_addf(out, "\"creates\",\"id\":%zu}", number);
@@ -44,12 +84,12 @@ static void add_flow(const struct timeline *timeline, const struct timeline_thre
 	text_addf(out, "\"creates\",\"id\":%zu,\"bp\":\"e\"}", number);
 }
 
-static void add_creation(const struct timeline *timeline, const struct timeline_thread *thread,
+static void add_creation(const struct chrome_part *part, const struct timeline_thread *thread,
 			 size_t number, struct text *out)
 {
 	struct text name = {0}, scratch = {0};
 	text_add(&name, "created by ");
-	timeline_add_creator(timeline, thread, &name);
+	timeline_add_creator(part->timeline, thread, &name);
 	chrome_begin_event(thread, "i", thread->began_ns, "creation", out);
 	json_add_name(out, &scratch, text_string(&name));
 	text_addf(out,
@@ -60,7 +100,7 @@ static void add_creation(const struct timeline *timeline, const struct timeline_
 		chrome_add_us(thread->started_ns - thread->began_ns, out);
 	}
 	text_add(out, "}}");
-	add_flow(timeline, thread, number, out);
+	add_flow(part, thread, number, out);
 	out->failed |= name.failed || scratch.failed;
 	text_release(&name);
 	text_release(&scratch);
@@ -94,25 +134,26 @@ static void add_mark(const struct timeline_thread *thread, const struct timeline
 	text_add(out, "}}");
 }
 
-int chrome_add_events(const struct export_request *request, const struct timeline *timeline,
-		      struct text *out)
+int chrome_add_events(const struct chrome_part *part, struct text *out)
 {
+	const struct timeline *timeline = part->timeline;
 	int result = 0;
 	for (size_t row = 0; !result && row < timeline_nr_threads(timeline); row++) {
 		const struct timeline_thread *thread = timeline_thread(timeline, row);
-		if (!thread->has_stretches)
+		if (!thread->has_stretches || !chrome_shows(part, thread))
 			continue;
-		if (thread->is_created)
-			add_creation(timeline, thread, FIRST_FLOW + row, out);
+		if (thread->is_created && chrome_shows_at(part, thread->began_ns))
+			add_creation(part, thread, FIRST_FLOW + row, out);
 		for (size_t i = 0; !result && i < timeline_nr_marks(timeline, row); i++) {
 			const struct timeline_events mark = timeline_mark_at(timeline, row, i);
-			add_mark(thread, &mark, out);
-			result = pieces_offer(request->sink, out);
+			if (chrome_shows_at(part, mark.time_ns))
+				add_mark(thread, &mark, out);
+			result = pieces_offer(part->request->sink, out);
 		}
-		if (thread->has_ended)
+		if (thread->has_ended && chrome_shows_at(part, thread->until_ns))
 			add_end(thread, out);
 		if (!result)
-			result = pieces_offer(request->sink, out);
+			result = pieces_offer(part->request->sink, out);
 	}
 	return result;
 }

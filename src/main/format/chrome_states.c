@@ -45,11 +45,11 @@ static const char *name_of(char letter)
 	}
 }
 
-static void add_slice(const struct timeline_thread *thread, const struct state_slice *slice,
-		      struct text *out)
+static void add_slice(const struct chrome_part *part, const struct timeline_thread *thread,
+		      struct state_slice *slice, struct text *out)
 {
 	const double whole = slice->nr ? 2.55 * (double)slice->nr : 1;
-	if (!slice->nr || slice->to_ns <= slice->from_ns)
+	if (!slice->nr || !chrome_cut(part, &slice->from_ns, &slice->to_ns))
 		return;
 	text_addf(out,
 		  ",\n{\"ph\":\"X\",\"pid\":%" PRId32 ",\"tid\":%" PRIu64 ",\"ts\":", thread->pid,
@@ -83,9 +83,9 @@ static void add_name(const struct timeline_thread *thread, struct text *out)
 }
 
 /* Neighbours in which it did the same most are one slice. Its first tile and its last one are no longer than its life. */
-static int add_thread(const struct export_request *request, const struct timeline *timeline,
-		      size_t row, struct text *out)
+static int add_thread(const struct chrome_part *part, size_t row, struct text *out)
 {
+	const struct timeline *timeline = part->timeline;
 	const struct timeline_thread *thread = timeline_thread(timeline, row);
 	const uint64_t tile_ns = timeline_tile_ns(timeline);
 	uint64_t at_ns = timeline_tiles_from_ns(timeline, row);
@@ -97,7 +97,7 @@ static int add_thread(const struct export_request *request, const struct timelin
 		const uint64_t end_ns = at_ns + tile_ns;
 		const char letter = timeline_letter(&cell);
 		if (!slice.nr || letter != slice.letter) {
-			add_slice(thread, &slice, out);
+			add_slice(part, thread, &slice, out);
 			slice = (struct state_slice){
 				.letter = letter,
 				.from_ns = at_ns > thread->began_ns ? at_ns : thread->began_ns};
@@ -106,9 +106,9 @@ static int add_thread(const struct export_request *request, const struct timelin
 		slice.nr++;
 		for (int state = 0; state < THREAD_UNKNOWN; state++)
 			slice.share[state] += cell.share[state];
-		result = pieces_offer(request->sink, out);
+		result = pieces_offer(part->request->sink, out);
 	}
-	add_slice(thread, &slice, out);
+	add_slice(part, thread, &slice, out);
 	return result;
 }
 
@@ -123,9 +123,10 @@ static void add_flow(const struct timeline_thread *waker, const struct timeline_
 	text_addf(out, "\"wakes\",\"id\":%zu,\"bp\":\"e\"}", number);
 }
 
-static void add_waking(const struct timeline *timeline, const struct timeline_moment *wait,
+static void add_waking(const struct chrome_part *part, const struct timeline_moment *wait,
 		       size_t number, struct text *out)
 {
+	const struct timeline *timeline = part->timeline;
 	const struct timeline_thread *woken = timeline_thread(timeline, wait->row);
 	const char *kind = waker_kind(wait->waker_tid);
 	const size_t row =
@@ -134,6 +135,8 @@ static void add_waking(const struct timeline *timeline, const struct timeline_mo
 	const struct timeline_thread *waker =
 		row == SIZE_MAX ? NULL : timeline_thread(timeline, row);
 	struct text name = {0}, scratch = {0};
+	if (!chrome_shows(part, woken) || !chrome_shows_at(part, wait->to_ns))
+		return;
 	text_addf(&name, "woken by %s", kind ? kind : "");
 	if (!kind)
 		text_addf(&name, "%" PRId32 "%s%s", wait->waker_tid, waker ? " " : "",
@@ -143,34 +146,38 @@ static void add_waking(const struct timeline *timeline, const struct timeline_mo
 	text_add(out, ",\"s\":\"t\",\"args\":{\"waited us\":");
 	chrome_add_us(wait->to_ns - wait->time_ns, out);
 	text_add(out, "}}");
-	if (waker && waker->has_stretches)
+	if (waker && waker->has_stretches && chrome_shows(part, waker))
 		add_flow(waker, woken, wait->to_ns, number, out);
 	out->failed |= name.failed || scratch.failed;
 	text_release(&name);
 	text_release(&scratch);
 }
 
-static int add_wakings(const struct export_request *request, const struct timeline *timeline,
-		       struct text *out)
+static int add_wakings(const struct chrome_part *part, struct text *out)
 {
 	struct timeline_moment waits[TIMELINE_WAITS];
-	const size_t nr = timeline_longest_waits(timeline, waits);
+	const size_t nr = timeline_longest_waits(part->timeline, waits);
 	for (size_t i = 0; i < nr; i++)
 		if (waits[i].is_woken)
-			add_waking(timeline, &waits[i], i + 1, out);
-	return pieces_offer(request->sink, out);
+			add_waking(part, &waits[i], i + 1, out);
+	return pieces_offer(part->request->sink, out);
 }
 
 int chrome_add_states(const struct export_request *request, struct text *out)
 {
 	const struct timeline *timeline = history_timeline(request->history);
+	if (!timeline)
+		return 0;
+	const struct chrome_part part = chrome_part_of(request, timeline);
 	int result = 0;
-	for (size_t i = 0; timeline && !result && i < timeline_nr_threads(timeline); i++)
-		if (timeline_thread(timeline, i)->has_stretches)
-			result = add_thread(request, timeline, i, out);
-	if (!result && timeline)
-		result = add_wakings(request, timeline, out);
-	if (!result && timeline)
-		result = chrome_add_events(request, timeline, out);
-	return result || !timeline ? result : chrome_add_calls(request, timeline, out);
+	for (size_t i = 0; !result && i < timeline_nr_threads(timeline); i++) {
+		const struct timeline_thread *thread = timeline_thread(timeline, i);
+		if (thread->has_stretches && chrome_shows(&part, thread))
+			result = add_thread(&part, i, out);
+	}
+	if (!result)
+		result = add_wakings(&part, out);
+	if (!result)
+		result = chrome_add_events(&part, out);
+	return result ? result : chrome_add_calls(&part, out);
 }

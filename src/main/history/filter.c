@@ -14,6 +14,11 @@ void history_set_filter(struct history *history, const struct history_filter *fi
 			    filter->nr_labels || filter->kernel_only || filter->user_only;
 }
 
+const struct history_filter *history_filter(const struct history *history)
+{
+	return &history->filter;
+}
+
 bool history_is_beside(const struct history *history)
 {
 	return history->filter.beside;

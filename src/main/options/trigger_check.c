@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ctop/base/privilege.h>
+
 #include "option_values.h"
 
 /* What is sampled besides. */
@@ -48,9 +50,12 @@ static int own_program(const struct options *options, char path[PATH_MAX])
 	if (options->pids.nr != 1)
 		return -ENOENT;
 	snprintf(link, sizeof(link), "/proc/%d/exe", options->pids.items[0]);
+	const struct privilege_before before = privilege_raise(PRIVILEGE_INSPECT);
 	const ssize_t size = readlink(link, path, PATH_MAX - 1);
+	const int why = errno;
+	privilege_restore(&before);
 	path[size > 0 ? size : 0] = '\0';
-	return size > 0 ? 0 : errno == ENOENT ? -ESRCH : -errno;
+	return size > 0 ? 0 : why == ENOENT ? -ESRCH : -why;
 }
 
 /* A colon that is no half of a "::". */

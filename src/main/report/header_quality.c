@@ -31,7 +31,10 @@ static uint64_t nr_before_filter(const struct header *header)
 	const struct history *history = header->history;
 	const enum time_shown time = header->options->time;
 	const bool is_apart = time_is_apart(time);
-	uint64_t nr = time == TIME_SHOWN_WAIT || is_apart ? 0 : header_nr_samples(header);
+	/* Of a target that only waited the table's event is a wait's. */
+	const bool is_of_waits = time && history_is_wait(history, (uint32_t)header->event);
+	uint64_t nr =
+		time == TIME_SHOWN_WAIT || is_apart || is_of_waits ? 0 : header_nr_samples(header);
 	for (uint32_t i = 0; time && i < history_nr_events(history); i++)
 		if (is_apart ? history_is_of_time(history, i, time) : history_is_wait(history, i))
 			nr += history_event_samples(history, i);
@@ -90,9 +93,8 @@ static void add_what_is_missing(struct header *header)
 		  "; the threads lived %.2f s: ", (double)lived_ns / (double)NS_PER_SECOND);
 	if (percent < 0)
 		text_addf(&header->line,
-			  "%.1f%% of it has no stack: nobody saw it, or it was in the kernel, "
-			  "which this user "
-			  "may not sample",
+			  "%.1f%% of it has no stack: it was computed between samples, or in the "
+			  "kernel where that is not sampled, or waited and is not told yet",
 			  -percent);
 	else
 		text_addf(&header->line, "samples stand for %.1f%% more, by chance", percent);

@@ -56,8 +56,8 @@ static void explain_silence(const struct report *report, const struct run_facts 
 			 "No samples: the target used no CPU time while it was watched (it slept "
 			 "or waited),\n"
 			 "or ended before the first sample. Watch it for longer, or while it "
-			 "works; -e\n"
-			 "context-switches shows where it goes to sleep.\n");
+			 "works; --time\n"
+			 "wait shows where it waits.\n");
 		return;
 	}
 	text_add(report->out, "No samples: ");

@@ -107,7 +107,7 @@ const struct key_row key_rows[] = {
 	{ACTION_EVENT, {'e'}, KEYS_ZOOM, PROFILE, NULL, "e",
 	 "the next event, where several are sampled"},
 	{ACTION_TIME, {'o'}, KEYS_ZOOM, PROFILE, NULL, "o",
-	 "computing, waiting, or both"},
+	 "computing, waiting, both; goroutines, wakeups where known"},
 	{ACTION_FOCUS, {'f'}, KEYS_ZOOM, FUNCTIONS, NULL, "f",
 	 "only stacks with the row's function, or of its process"},
 	{ACTION_FOCUS_SUBTREE, {'F'}, KEYS_ZOOM, FUNCTIONS, NULL, "F",

@@ -357,6 +357,8 @@ int session_begin_time(struct session *session)
 	time->account = time_account_new();
 	if (!time->account)
 		return -ENOMEM;
+	if (!sampling->inherit && !sampling->follows_all)
+		time_account_leave_children(time->account);
 	time->source = sampler_nr_switches(session->sampler) ? TIME_FROM_SWITCHES : TIME_FROM_LOOKS;
 	if (time->source == TIME_FROM_LOOKS)
 		time_account_use_looks(time->account);

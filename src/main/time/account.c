@@ -64,6 +64,11 @@ void time_account_switch(struct time_account *account, bool on, uint64_t ns)
 	account->is_on = on;
 }
 
+void time_account_leave_children(struct time_account *account)
+{
+	account->leaves_children = true;
+}
+
 bool time_account_is_on(const struct time_account *account)
 {
 	return account->is_on;
@@ -220,7 +225,7 @@ static int take_fork(struct time_account *account, const struct record *record, 
 		thread->doing = QUEUES;
 		tell_creation(account, thread, record);
 	}
-	if (thread)
+	if (thread || account->leaves_children)
 		return 0;
 	int result = account_add(account, record->pid, record->tid, at, &thread);
 	if (thread) {

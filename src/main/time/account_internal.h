@@ -64,6 +64,7 @@ struct time_account {
 	uint64_t nr_others, nr_left_out;
 	struct left_out *left_out; /* whose records are none of its business */
 	bool by_looks;
+	bool leaves_children; /* whom others create is not in it */
 	bool is_on;
 	uint64_t on_ns;	     /* before it was switched on last */
 	uint64_t since_ns;   /* when that was */
