@@ -410,6 +410,17 @@ def a_full_disk_is_told_and_recording_goes_on():
 
 
 @case
+def a_full_disk_at_the_end():
+    """That is no success, and leaves no part of a slice."""
+    need_root()
+    with directory() as where, target("spin") as program:
+        script = 'mount -t tmpfs -o size=4k none "$0" && head -c 4096 /dev/zero >"$0/full" && { "$@"; echo "code $?"; ls "$0"; }'
+        result = run("unshare", "-m", "sh", "-c", script, where, CTOP, "record", "-q", "--last", "1s", "--duration", "1", "-p", program.pid,
+                     "-o", os.path.join(where, "x.ctop"))
+    check(result.stdout == "code 1\nfull\n" and "No space left on device" in result.stderr, f"{result}")
+
+
+@case
 def who_is_asked():
     check_refused(ctop("dump", os.getpid()), 1, "is no flight recorder")
     check_refused(ctop("dump", "1,2"), 2, "one recorder at a time")

@@ -21,8 +21,8 @@
 
 enum output_way {
 	OUTPUT_KEEP_OLD, /* what is there becomes NAME.old, and the new file grows in its place */
-	OUTPUT_REPLACE,	 /* the new file grows without a name, or under another, until output_end() */
-	OUTPUT_NEW,	 /* what is there stays: refused with -EEXIST */
+	OUTPUT_REPLACE, /* the new file grows without a name, or under another, until output_end() */
+	OUTPUT_NEW,	/* what is there stays: refused with -EEXIST */
 };
 
 struct output_request {
@@ -30,6 +30,7 @@ struct output_request {
 	const char *option; /* that the path came from, for the remedy; NULL: an operand */
 	enum output_way way;
 	bool by_default;   /* nobody named it: a file, or nothing */
+	bool is_whole;	   /* or it is removed: a part of it is worth nothing */
 	bool is_recording; /* not for a terminal; only its owner may read it */
 	int wake_fd;	   /* readable: nobody waits for a fifo's reader any more; -1: never */
 };
@@ -39,7 +40,7 @@ struct output {
 	int directory_fd;	 /* of a new file that has an end; else -1 */
 	char name[NAME_MAX + 1]; /* there */
 	char made[NAME_MAX +
-		  1]; /* what is to be put in its place, or removed; may be the name itself */
+		  1];	  /* what is to be put in its place, or removed; may be the name itself */
 	bool is_nameless; /* it gets that name at the end */
 };
 

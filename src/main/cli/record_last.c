@@ -58,6 +58,7 @@ struct flight {
 	int signal_fd;		 /* readable at the end: nothing is waited for any more */
 	uint64_t quiet_until_ns; /* no trigger writes another slice before */
 	uint64_t nr_written, nr_failed, nr_quiet, nr_quiet_told;
+	bool lost_last;	     /* of the slices: it could not be written */
 	bool tells_no_waits; /* it was said that waits are not known */
 	bool tells_budget;   /* it was said that --budget is not held */
 	int result;	     /* of a call whose caller cannot fail */
@@ -179,6 +180,7 @@ static void say_failed(struct flight *flight, const struct error *error)
 static void say_written(struct flight *flight, int result)
 {
 	if (!result) {
+		flight->lost_last = false;
 		flight->nr_written++;
 		slice_files_keep(&flight->files, flight->slice_path, flight->options->keep);
 		if (!flight->options->quiet)
@@ -192,6 +194,7 @@ static void say_written(struct flight *flight, int result)
 	error_set(&error, result, "cannot write '%s': %s", flight->slice_path, strerror(-result));
 	error_remedy(&error, "make room, or record elsewhere with -o FILE");
 	say_failed(flight, &error);
+	flight->lost_last = true;
 }
 
 static int too_few(const struct wish *wish, uint64_t from, uint64_t samples, struct error *error)
@@ -248,6 +251,7 @@ static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t 
 			   .option = "-o",
 			   .way = *into ? OUTPUT_KEEP_OLD : OUTPUT_NEW,
 			   .by_default = flight->options->output_by_default,
+			   .is_whole = true,
 			   .is_recording = true,
 			   .wake_fd = *into ? flight->signal_fd : -1},
 	};
@@ -477,6 +481,8 @@ static int run(struct flight *flight, struct error *error)
 	if (!flight->options->quiet)
 		print_summary(flight);
 	const struct session_stats stats = session_stats(flight->session);
+	if (!result && flight->lost_last)
+		return EXIT_FAILURE; /* it was said why */
 	if (!result && flight->options->argv && stats.target_exited)
 		return run_exit_status(stats.target_status);
 	return result;

@@ -252,7 +252,8 @@ static int open_new(const struct output_request *request, struct output *output,
 		fd = create_beside(output, mode);
 	else if (!fd)
 		fd = create(output, output->name, mode);
-	if (fd >= 0 && request->way == OUTPUT_NEW)
+	if (fd >= 0 &&
+	    (request->way == OUTPUT_NEW || (request->way == OUTPUT_KEEP_OLD && request->is_whole)))
 		strcpy(output->made, output->name);
 	return fd < 0 ? refuse_errno(request, error, fd) : fd;
 }

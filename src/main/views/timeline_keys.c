@@ -13,10 +13,11 @@ enum { ZOOM_STEP = 2 };
 static void set_range(struct timeline_view *timeline, struct model *model)
 {
 	struct text label = {0};
-	if (timeline->mark_from_ns > timeline->mark_to_ns) {
+	/* Marked the other way round: both cells are in it all the same. */
+	if (timeline->mark_from_ns >= timeline->mark_to_ns) {
 		const uint64_t from_ns = timeline->mark_from_ns;
-		timeline->mark_from_ns = timeline->mark_to_ns;
-		timeline->mark_to_ns = from_ns;
+		timeline->mark_from_ns = timeline->mark_to_ns - timeline->cell_ns;
+		timeline->mark_to_ns = from_ns + timeline->cell_ns;
 	}
 	text_add(&label, "range ");
 	timeline_view_add_time(timeline, timeline->mark_from_ns, &label);
@@ -149,6 +150,36 @@ static struct timeline_moment origin(const struct timeline_view *timeline, int s
 	return (struct timeline_moment){.row = SIZE_MAX, .time_ns = at_ns};
 }
 
+static bool find_from(const struct timeline_view *timeline, const struct timeline_moment *from,
+		      int step, struct timeline_moment *moment)
+{
+	return timeline_find(timeline->timeline, timeline->rows.items, timeline->rows.nr,
+			     timeline->found.stacks, timeline->found.nr, from, step, moment);
+}
+
+/* Still the same call, as far as tiles tell, or nothing that is seen apart. */
+static bool goes_on(const struct timeline_view *timeline, const struct timeline_moment *from,
+		    const struct timeline_moment *moment)
+{
+	const uint64_t gap_ns = moment->time_ns > from->time_ns ? moment->time_ns - from->time_ns
+								: from->time_ns - moment->time_ns;
+	return moment->row == from->row &&
+	       (gap_ns <= timeline_tile_ns(timeline->timeline) || gap_ns < timeline->cell_ns);
+}
+
+/* The next one that is not where the last one goes on. */
+static bool find_next(const struct timeline_view *timeline, struct timeline_moment from, int step,
+		      struct timeline_moment *moment)
+{
+	enum { TILES_MOST = 20000 };
+	bool is_there = find_from(timeline, &from, step, moment);
+	for (int i = 0; is_there && i < TILES_MOST && goes_on(timeline, &from, moment); i++) {
+		from = *moment;
+		is_there = find_from(timeline, &from, step, moment);
+	}
+	return is_there;
+}
+
 bool timeline_view_find(struct view *view, struct model *model, const char *wanted, int step,
 			bool with_selected)
 {
@@ -162,21 +193,40 @@ bool timeline_view_find(struct view *view, struct model *model, const char *want
 	if (result || !timeline->found.nr_named)
 		return false;
 	struct timeline_moment from = origin(timeline, step, with_selected);
-	bool is_there =
-		timeline_find(timeline->timeline, timeline->rows.items, timeline->rows.nr,
-			      timeline->found.stacks, timeline->found.nr, &from, step, &moment);
+	bool is_there = find_next(timeline, from, step, &moment);
 	/* Around the end. */
 	from = (struct timeline_moment){.row = SIZE_MAX, .time_ns = step > 0 ? 0 : UINT64_MAX >> 2};
 	if (!is_there)
-		is_there = timeline_find(timeline->timeline, timeline->rows.items,
-					 timeline->rows.nr, timeline->found.stacks,
-					 timeline->found.nr, &from, step, &moment);
+		is_there = find_from(timeline, &from, step, &moment);
 	if (is_there)
 		go_to(timeline, &moment, moment.time_ns + (moment.to_ns - moment.time_ns) / 2);
 	return is_there;
 }
 
 /* ---- keys ---- */
+
+/* False: the row is none of a thread or process. */
+static bool zoom_row(const struct timeline_view *timeline, struct model *model)
+{
+	const struct view *view = &timeline->view;
+	struct text label = {0};
+	if (view->selected >= view->nr_rows || timeline->grouping == TIMELINE_CGROUPS)
+		return false;
+	const struct timeline_line *line = &timeline->lines.items[view->selected];
+	const struct timeline_thread *thread =
+		timeline_thread(timeline->timeline, timeline->rows.items[line->first]);
+	const bool is_thread = timeline->grouping == TIMELINE_THREADS;
+	const int32_t number = is_thread ? line->tid : line->pid;
+	text_addf(&label, "%s=%" PRId32 " ", is_thread ? "thread" : "process", number);
+	text_add_safe(&label, thread->name);
+	model_zoom(model,
+		   (struct selection_criterion){.what = is_thread ? SELECTION_THREAD
+								  : SELECTION_PROCESS,
+						.number = number},
+		   text_string(&label));
+	text_release(&label);
+	return true;
+}
 
 static void next_order(struct timeline_view *timeline)
 {
@@ -228,6 +278,8 @@ bool timeline_view_act(struct view *view, struct model *model, enum action actio
 	case ACTION_RANGE_TO:
 		mark(timeline, model, true);
 		break;
+	case ACTION_ZOOM_THREAD:
+		return zoom_row(timeline, model);
 	case ACTION_LONGEST_WAIT:
 		next_wait(timeline, model);
 		break;

@@ -144,6 +144,29 @@ static void a_range_narrows_all_views(void)
 	end_timeline();
 }
 
+/* Its end marked left of its beginning: both cells are in it. */
+static void a_range_that_is_marked_the_other_way_round(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin_timeline(&options);
+	press("9/rarely<Enter>n++++++[");
+	press("<Left>]");
+	CHECK(shows("filter: range 19.9"));
+	CHECK(!shows("2,902 samples"));
+	end_timeline();
+}
+
+static void the_rows_thread_alone(void)
+{
+	const struct ui_options options = {.since_start = true};
+	begin_timeline(&options);
+	press("9<Down>t");
+	CHECK(shows("thread=43 worker-1"));
+	CHECK(shows("[9 Timeline]"));
+	CHECK(!shows(" 42 program "));
+	end_timeline();
+}
+
 /* A cell of the first row or so. */
 enum { ROW = 4, COL = 40 };
 
@@ -288,6 +311,8 @@ int main(void)
 	RUN(the_longest_waits_come_in_turn);
 	RUN(moments_of_a_function_are_found);
 	RUN(a_range_narrows_all_views);
+	RUN(a_range_that_is_marked_the_other_way_round);
+	RUN(the_rows_thread_alone);
 	RUN(the_mouse_draws_a_range);
 	RUN(a_button_that_was_pressed_elsewhere_draws_nothing);
 	RUN(zooming_keeps_the_cursor_where_it_is);
