@@ -52,6 +52,9 @@ static void look_again(struct session_time *time, struct thread_look *look)
 	/* Its stack may have been lost meanwhile, or there was no time to look at it. */
 	struct wait_look seen;
 	const bool is_known = time_account_has_place(time->account, look->tid, &look->sched);
+	struct stat_line line;
+	if (!is_known && proc_stat_line(look->pid, look->tid, &line))
+		look->state = line.state; /* it may be stopped */
 	if (is_known || session_look_at_wait(time, look, &seen) != -EAGAIN)
 		session_place_wait(time, look, is_known ? NULL : &seen, now_ns);
 }

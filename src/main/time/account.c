@@ -74,6 +74,21 @@ bool time_account_is_on(const struct time_account *account)
 	return account->is_on;
 }
 
+static int compare_lives(const void *left, const void *right)
+{
+	const struct thread_times *a = left, *b = right;
+	return (a->observed_ns < b->observed_ns) - (a->observed_ns > b->observed_ns);
+}
+
+/* Of those that have ended the ones that lived longest are told one by one, half as many as there is room for. */
+static void sum_up_brief_ones(struct time_account *account)
+{
+	qsort(account->ended.items, account->ended.nr, sizeof(*account->ended.items),
+	      compare_lives);
+	for (; account->ended.nr > ENDED_MOST / 2; account->nr_others++)
+		account_add_times(&account->others, &account->ended.items[--account->ended.nr]);
+}
+
 static void end(struct time_account *account, struct thread *thread, enum time_kind last,
 		uint64_t at)
 {
@@ -83,8 +98,9 @@ static void end(struct time_account *account, struct thread *thread, enum time_k
 	account_tell_end(account, thread);
 	remove_live(account, thread);
 	free_thread(thread);
-	if (account->ended.nr < ENDED_MOST &&
-	    vec_reserve(&account->ended, account->ended.nr + 1) == 0) {
+	if (account->ended.nr == ENDED_MOST)
+		sum_up_brief_ones(account);
+	if (vec_reserve(&account->ended, account->ended.nr + 1) == 0) {
 		account->ended.items[account->ended.nr++] = times;
 		return;
 	}

@@ -8,7 +8,7 @@
 
 static uint64_t longest_of(unsigned class)
 {
-	return SHORTEST_NS << 2 * class;
+	return SHORTEST_NS << class;
 }
 
 static unsigned class_of(uint64_t ns)

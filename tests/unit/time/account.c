@@ -592,6 +592,32 @@ static void more_threads_than_are_told_one_by_one(void)
 	time_account_free(account);
 }
 
+/* Those that lived longest are among those that are told, whenever they ended. */
+static void the_last_to_end_is_told(void)
+{
+	enum { NR = 10000, LAST = 20000 };
+	struct time_account *account = begin();
+	static struct thread_times threads[NR];
+	bool is_told = false;
+	time_account_switch(account, true, 0);
+	CHECK_EQ(take(account, PERF_RECORD_FORK, LAST, 1), 0);
+	for (int32_t i = 1; i <= NR; i++) {
+		CHECK_EQ(take(account, PERF_RECORD_FORK, i, 10), 0);
+		CHECK_EQ(take(account, PERF_RECORD_EXIT, i, 11), 0);
+	}
+	CHECK_EQ(take(account, PERF_RECORD_EXIT, LAST, 500), 0);
+	CHECK_EQ(time_account_nr_threads(account), NR + 1);
+	const size_t nr = time_account_threads(account, 501 * MS, threads, 4096);
+	uint64_t ns = 0;
+	for (size_t i = 0; i < nr; i++) {
+		is_told |= threads[i].tid == LAST && threads[i].observed_ns == 499 * MS;
+		ns += threads[i].observed_ns;
+	}
+	CHECK(is_told);
+	CHECK_EQ(ns, (499 + NR) * (uint64_t)MS);
+	time_account_free(account);
+}
+
 static void schedstat_is_parsed(void)
 {
 	struct sched_stat stat;
@@ -690,6 +716,7 @@ int main(void)
 	RUN(waits_before_an_exec);
 	RUN(a_wait_that_is_sampled);
 	RUN(more_threads_than_are_told_one_by_one);
+	RUN(the_last_to_end_is_told);
 	RUN(since_when_a_thread_waits);
 	RUN(who_waits_long);
 	RUN(schedstat_is_parsed);
