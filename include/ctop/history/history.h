@@ -21,6 +21,7 @@
 #include <ctop/store/symbols.h>
 #include <ctop/store/tables.h>
 #include <ctop/time_shown.h>
+#include <ctop/wait_kind.h>
 
 struct history;
 struct slices;
@@ -131,6 +132,10 @@ void history_set_grouping(struct history *history, enum grouping grouping);
 /* Frames are their own functions, whatever was inlined there, and have no lines. Before the first epoch. */
 void history_leave_out_lines(struct history *history);
 
+/*
+ * What was waited for, in ns, of the waits that pass the filter, by their innermost frames. False: there are none, or these frames are elsewhere.
+ */
+bool history_wait_kinds(const struct history *history, uint64_t ns[NR_WAIT_KINDS]);
 /* As it was set. */
 const struct history_filter *history_filter(const struct history *history);
 

@@ -2,6 +2,10 @@
 /* Where in a stack it stands what a thread waits for: --state-frames. */
 #include "internal.h"
 
+#include <string.h>
+
+#include <ctop/wait_kind.h>
+
 /* Only waits, and what ended them, have frames of no module with a name at their innermost end. */
 static bool is_state(const struct history *history, const struct counted_stack *stack)
 {
@@ -9,6 +13,24 @@ static bool is_state(const struct history *history, const struct counted_stack *
 	return (history_is_wait(history, stack->event) ||
 		history_is_apart(history, stack->event)) &&
 	       history->modules.items[leaf->module].kind == MODULE_NONE && leaf->name;
+}
+
+bool history_wait_kinds(const struct history *history, uint64_t ns[NR_WAIT_KINDS])
+{
+	bool is_any = false;
+	memset(ns, 0, NR_WAIT_KINDS * sizeof(*ns));
+	for (size_t i = 0; !history->state_frames && i < history->stacks.nr; i++) {
+		const struct counted_stack *stack = &history->stacks.items[i];
+		if (!history_is_wait(history, stack->event) || !is_state(history, stack))
+			continue;
+		const char *name = history->frames.items[stack->leaf].name;
+		for (int kind = 0; kind < NR_WAIT_KINDS; kind++)
+			if (!strcmp(name, wait_kind_frame((enum wait_kind)kind))) {
+				ns[kind] += stack->weight;
+				is_any = true;
+			}
+	}
+	return is_any;
 }
 
 int history_move_state(struct history *history, struct counted_stack *stack)

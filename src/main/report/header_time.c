@@ -45,23 +45,36 @@ static void add_threads_only(struct header *header)
 }
 
 /* The largest first. Of a recording the kinds may come to anything. */
-static void add_waits(struct header *header, const struct thread_times *times)
+static void add_kinds(struct header *header, const uint64_t ns[NR_WAIT_KINDS], uint64_t whole_ns)
 {
 	bool told[NR_WAIT_KINDS] = {false};
 	for (int nr = 0; nr < NR_WAIT_KINDS; nr++) {
 		int most = -1;
 		for (int kind = 0; kind < NR_WAIT_KINDS; kind++)
-			if (!told[kind] &&
-			    (most < 0 || times->wait_ns[kind] > times->wait_ns[most]))
+			if (!told[kind] && (most < 0 || ns[kind] > ns[most]))
 				most = kind;
 		told[most] = true;
-		if (times->wait_ns[most])
+		if (ns[most])
 			header_add_share(&header->line, wait_kind_name((enum wait_kind)most),
-					 times->wait_ns[most], times->ns[TIME_WAITING]);
+					 ns[most], whole_ns);
 	}
+}
+
+/* As stacks have it, where waits are shown; else as looks at the threads do. */
+static void add_waits(struct header *header, const struct thread_times *times)
+{
+	uint64_t shown_ns[NR_WAIT_KINDS], whole_ns = 0;
+	const bool is_shown = history_wait_kinds(header->history, shown_ns);
+	for (int kind = 0; is_shown && kind < NR_WAIT_KINDS; kind++)
+		whole_ns += shown_ns[kind];
+	if (is_shown)
+		add_kinds(header, shown_ns, whole_ns);
+	else
+		add_kinds(header, times->wait_ns, times->ns[TIME_WAITING]);
 	const uint64_t shared_ns = header->facts->stats.waits_estimated_ns;
 	if (header->line.size)
-		text_add(&header->line, " of the waiting, estimated by looks at the threads");
+		text_addf(&header->line, " of the waiting%s",
+			  is_shown ? "" : ", estimated by looks at the threads");
 	if (header->line.size && shared_ns && times->ns[TIME_WAITING])
 		text_addf(&header->line,
 			  "; %.2f%% of it was too short to be seen, and is shared out over short "

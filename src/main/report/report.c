@@ -85,6 +85,18 @@ static bool add_short_tasks(const struct run_facts *facts, struct text *out)
 	return why != NULL;
 }
 
+/* Of what is no part of a thread's time; NULL: it is not about that. */
+static const char *nothing_of(enum time_shown time)
+{
+	if (time == TIME_SHOWN_GOROUTINES)
+		return "No goroutine was seen parked: the target is no program of Go's, or its "
+		       "goroutines were not found.\n";
+	if (time == TIME_SHOWN_WAKEUPS)
+		return "No wait of 1 ms and more was seen to end by a thread: that takes root, or "
+		       "CAP_PERFMON and a\ntracefs to read.\n";
+	return NULL;
+}
+
 /* Of threads more is known than samples tell. */
 static int explain_nothing(struct report *report)
 {
@@ -92,7 +104,9 @@ static int explain_nothing(struct report *report)
 	struct text *out = report->out;
 	struct run_facts facts = {0};
 	run_facts_read(report->history, FACT_RECORDED, &facts);
-	if (totals->samples_before) {
+	if (totals->samples_before && nothing_of(report->options->time)) {
+		text_add(out, nothing_of(report->options->time));
+	} else if (totals->samples_before) {
 		text_add(out, "No sample passes the filter, though ");
 		add_grouped(out, totals->samples_before);
 		text_add(out, " were recorded: loosen it.\n");

@@ -169,7 +169,8 @@ static enum wait_kind kind_of(struct wait_chains *chains, const struct record *r
 	if (wait_chains_find(chains, &record->sample, &kind))
 		return kind;
 	if (!is_seen(record, wait, &kind))
-		return WAIT_OTHER;
+		return wait_chains_find_place(chains, record->pid, wait->pc, &kind) ? kind
+										    : WAIT_OTHER;
 	wait_chains_learn(chains, &record->sample, kind);
 	return kind;
 }

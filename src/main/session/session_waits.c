@@ -9,6 +9,7 @@
 #include <ctop/base/clock.h>
 #include <ctop/system/wait_kind.h>
 
+#include <ctop/time/wait_chains.h>
 #include <ctop/time/wait_objects.h>
 
 enum { SHARES_AT_ONCE = 256 };
@@ -102,6 +103,8 @@ int session_look_at_wait(struct session_time *time, struct thread_look *look,
 		look->waits_for = seen->kind;
 		look->call = call_text(time, seen->call, &seen->object);
 		look->lock_holder = seen->object.kind == WAIT_ON_FUTEX ? seen->object.holder : 0;
+		if (!result && time->outs.chains && seen->call >= 0)
+			wait_chains_learn_place(time->outs.chains, look->pid, seen->pc, seen->kind);
 	}
 	time->nr_refused += result == -EACCES;
 	if (result == -EACCES && !time->refusal)

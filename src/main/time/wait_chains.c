@@ -26,3 +26,26 @@ void wait_chains_learn(struct wait_chains *chains, const struct record_sample *s
 	const uint64_t hash = hash_of(sample);
 	chains->items[hash % WAIT_CHAINS] = (struct wait_chain){hash, kind};
 }
+
+static size_t place_of(int32_t pid, uint64_t pc)
+{
+	return hash_two(pc, (uint64_t)(uint32_t)pid) % WAIT_PLACES;
+}
+
+bool wait_chains_find_place(const struct wait_chains *chains, int32_t pid, uint64_t pc,
+			    enum wait_kind *kind)
+{
+	const struct wait_place_kind *place = &chains->places[place_of(pid, pc)];
+	*kind = place->kind;
+	return pid && place->pid == pid && place->pc == pc && !place->is_several;
+}
+
+void wait_chains_learn_place(struct wait_chains *chains, int32_t pid, uint64_t pc,
+			     enum wait_kind kind)
+{
+	struct wait_place_kind *place = &chains->places[place_of(pid, pc)];
+	if (place->pid != pid || place->pc != pc)
+		*place = (struct wait_place_kind){pid, pc, kind, false};
+	else if (place->kind != kind)
+		place->is_several = true;
+}

@@ -52,8 +52,29 @@ static void many(void)
 	free(chains);
 }
 
+/* What looks saw there, as long as they agree. */
+static void each_by_its_place(void)
+{
+	struct wait_chains *chains = calloc(1, sizeof(*chains));
+	enum wait_kind kind;
+	CHECK(!wait_chains_find_place(chains, 7, 0x1000, &kind));
+	CHECK(!wait_chains_find_place(chains, 0, 0, &kind));
+	wait_chains_learn_place(chains, 7, 0x1000, WAIT_SLEEP);
+	wait_chains_learn_place(chains, 7, 0x1000, WAIT_SLEEP);
+	CHECK(wait_chains_find_place(chains, 7, 0x1000, &kind));
+	CHECK_EQ(kind, WAIT_SLEEP);
+	CHECK(!wait_chains_find_place(chains, 8, 0x1000, &kind));
+	CHECK(!wait_chains_find_place(chains, 7, 0x1002, &kind));
+	wait_chains_learn_place(chains, 7, 0x1000, WAIT_POLL);
+	CHECK(!wait_chains_find_place(chains, 7, 0x1000, &kind));
+	wait_chains_learn_place(chains, 7, 0x1000, WAIT_POLL);
+	CHECK(!wait_chains_find_place(chains, 7, 0x1000, &kind));
+	free(chains);
+}
+
 int main(void)
 {
+	RUN(each_by_its_place);
 	RUN(each_by_its_chain);
 	RUN(many);
 	return test_done();
