@@ -410,6 +410,16 @@ def a_full_disk_is_told_and_recording_goes_on():
 
 
 @case
+def as_much_as_there_is_room_for():
+    need_root()
+    with directory() as where, target("spin") as program, recorder_of(where, "--last-size", "16M", "-p", program.pid) as recorder:
+        check("the last 16.0 MiB of spin" in recorder.said[-1], f"{recorder.said}")
+        wait_for_cpu_time(program.pid, 1)
+        before, samples = (float(word) for word in asked_and_written(recorder, recorder.process.pid).groups()[1:])
+        check(before > 0.5 and samples > 300, f"{recorder.said}")
+
+
+@case
 def a_full_disk_at_the_end():
     """That is no success, and leaves no part of a slice."""
     need_root()
@@ -479,7 +489,7 @@ def bad_input():
         check_refused(result, 2, "cpu>150% for 2s")
         check(mark in result.stderr, f"{words}: {mark} is not in {result.stderr}")
     for arguments, words in ((("--keep", "2"), "--keep requires --last"), (("--trigger", "exit!=0"), "--trigger requires --last"),
-                             (("--post", "1s"), "--post requires --last"), (("--last-size", "8M"), "--last-size requires --last"),
+                             (("--post", "1s"), "--post requires --last"), (("--last-size", "8M", "--html", "x.html"), "mutually exclusive"),
                              (("--last", "soon"), "requires a time"), (("--last", "1ms"), "out of range"),
                              (("--last", "1s", "--last-size", "8Q"), "requires a size"), (("--last", "1s", "--last-size", "1K"), "out of range"),
                              (("--last", "1s", "--html", "x.html"), "mutually exclusive"), (("--last", "1s", "-o", "-"), "slices are files"),

@@ -112,7 +112,8 @@ struct options {
 	/* A flight recorder: only the last stretch is kept, until it is to be written. */
 	uint64_t last_ns; /* --last; 0: everything is recorded */
 	uint64_t last_bytes, post_ns;
-	uint32_t keep; /* slices; 0: all */
+	bool keeps_all_it_can; /* --last-size alone: as long as there is room, MOST_LAST_NS at most */
+	uint32_t keep;	       /* slices; 0: all */
 	struct trigger triggers[TRIGGERS_MAX];
 	size_t nr_triggers;
 	int32_t recorder_pid;	/* dump; 0: the only one */

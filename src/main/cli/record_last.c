@@ -58,10 +58,11 @@ struct flight {
 	int signal_fd;		 /* readable at the end: nothing is waited for any more */
 	uint64_t quiet_until_ns; /* no trigger writes another slice before */
 	uint64_t nr_written, nr_failed, nr_quiet, nr_quiet_told;
-	bool lost_last;	     /* of the slices: it could not be written */
-	bool tells_no_waits; /* it was said that waits are not known */
-	bool tells_budget;   /* it was said that --budget is not held */
-	int result;	     /* of a call whose caller cannot fail */
+	uint64_t quiet_for_ns; /* behind the last one: another would have the same samples */
+	bool lost_last;	       /* of the slices: it could not be written */
+	bool tells_no_waits;   /* it was said that waits are not known */
+	bool tells_budget;     /* it was said that --budget is not held */
+	int result;	       /* of a call whose caller cannot fail */
 };
 
 /* ---- what the session hands over ---- */
@@ -141,7 +142,7 @@ static void add_excerpt(const struct flight *flight, const struct wish *wish, ui
 		text_addf(text, "%.1f s before ", seconds(from, moment_ns));
 	text_add_safe(text, wish->why);
 	text_addf(text, ", %s", clock);
-	if (stretch_since_ns(flight->stretch) &&
+	if (stretch_since_ns(flight->stretch) && !flight->options->keeps_all_it_can &&
 	    from + flight->options->last_ns > moment_ns + NS_PER_MS)
 		text_addf(text, "; there was no room for more: --last-size");
 	const uint64_t calls_since_ns = thread_log_calls_since_ns(flight->threads);
@@ -164,8 +165,7 @@ static void say_quiet(struct flight *flight)
 	if (nr)
 		say("%llu more request%s within %.1f s of a slice: no slice was written for %s",
 		    (unsigned long long)nr, nr == 1 ? "" : "s",
-		    (double)flight->options->last_ns / (double)NS_PER_SECOND,
-		    nr == 1 ? "it" : "them");
+		    (double)flight->quiet_for_ns / (double)NS_PER_SECOND, nr == 1 ? "it" : "them");
 	flight->nr_quiet_told = flight->nr_quiet;
 }
 
@@ -268,7 +268,10 @@ static int begin_slice(struct flight *flight, const struct wish *wish, uint64_t 
 	if (!result)
 		session_leave_out(flight->session, writer_pid);
 	if (!result)
-		flight->quiet_until_ns = to_ns + flight->options->last_ns;
+		flight->quiet_for_ns =
+			flight->options->keeps_all_it_can ? to_ns - from : flight->options->last_ns;
+	if (!result)
+		flight->quiet_until_ns = to_ns + flight->quiet_for_ns;
 	text_clear(&flight->slice_words);
 	text_addf(&flight->slice_words, "%s, %llu samples", text_string(&excerpt),
 		  (unsigned long long)samples);
@@ -459,6 +462,16 @@ static void print_summary(struct flight *flight)
 	say_quiet(flight);
 }
 
+static void say_what_is_kept(const struct flight *flight)
+{
+	const struct options *options = flight->options;
+	const double mib = (double)options->last_bytes / (double)(1 << 20);
+	const double seconds_kept = (double)options->last_ns / (double)NS_PER_SECOND;
+	say("the last %.1f %s of %s are kept; 'ctop dump %d' writes them",
+	    options->keeps_all_it_can ? mib : seconds_kept, options->keeps_all_it_can ? "MiB" : "s",
+	    session_target(flight->session), getpid());
+}
+
 static int run(struct flight *flight, struct error *error)
 {
 	const struct run_ticker ticker = {flight, tick, NULL, take_usr2};
@@ -472,9 +485,7 @@ static int run(struct flight *flight, struct error *error)
 	if (!flight->options->quiet) {
 		for (size_t i = 0; i < session_nr_fallbacks(flight->session); i++)
 			say("%s", session_fallback(flight->session, i));
-		say("the last %.1f s of %s are kept; 'ctop dump %d' writes them",
-		    (double)flight->options->last_ns / (double)NS_PER_SECOND,
-		    session_target(flight->session), getpid());
+		say_what_is_kept(flight);
 	}
 	result = run_session(flight->session, flight->options, flight->signal_fd, &ticker, error);
 	end_flight(flight);

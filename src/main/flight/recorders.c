@@ -12,6 +12,14 @@
 
 #include <ctop/system/proc_text.h>
 
+/* --last or --last-size, alone or with what it is. */
+static bool is_option(const char *word)
+{
+	const size_t size = strcspn(word, "=");
+	return (size == strlen("--last") && !strncmp(word, "--last", size)) ||
+	       (size == strlen("--last-size") && !strncmp(word, "--last-size", size));
+}
+
 /* Whether the words of its command line are those of a recorder. */
 static bool is_called_so(int32_t pid)
 {
@@ -23,7 +31,7 @@ static bool is_called_so(int32_t pid)
 		if (!strcmp(word, "--"))
 			break;
 		records |= !strcmp(word, "record");
-		if (records && !strncmp(word, "--last", 6) && (!word[6] || word[6] == '='))
+		if (records && is_option(word))
 			return true;
 	}
 	return false;

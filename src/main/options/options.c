@@ -25,7 +25,6 @@ enum {
 static const double default_min_percent = 0.5;
 /* Of a flight recorder: below that a slice has no time to get its names; tables alone take some MiB. */
 #define LEAST_LAST_NS	 (100 * NS_PER_MS)
-#define MOST_LAST_NS	 (24 * 3600 * NS_PER_SECOND)
 #define LEAST_LAST_BYTES (UINT64_C(4) << 20)
 #define MOST_LAST_BYTES	 (UINT64_C(64) << 30)
 

@@ -175,17 +175,21 @@ static int check_system_calls(struct parse *parse)
 static int check_last(struct parse *parse)
 {
 	struct options *options = parse->options;
-	const char *more = options->nr_triggers	 ? "--trigger"
-			   : options->post_ns	 ? "--post"
-			   : options->keep	 ? "--keep"
-			   : options->last_bytes ? "--last-size"
-						 : NULL;
+	options->keeps_all_it_can = options->last_bytes && !options->last_ns;
+	if (options->keeps_all_it_can)
+		options->last_ns = MOST_LAST_NS;
+	const char *more = options->nr_triggers ? "--trigger"
+			   : options->post_ns	? "--post"
+			   : options->keep	? "--keep"
+						: NULL;
 	const char *against = options->html_path    ? "--html"
 			      : options->stats_path ? "--stats"
 						    : NULL;
 	if (!options->last_ns && more) {
 		error_usage(parse->error, "%s requires --last", more);
-		return error_remedy(parse->error, "say how much is to be kept, as in --last 30s");
+		return error_remedy(
+			parse->error,
+			"say how much is to be kept, as in --last 30s, or --last-size 64M");
 	}
 	if (options->last_ns && against) {
 		error_usage(parse->error, "--last and %s are mutually exclusive", against);

@@ -7,11 +7,14 @@
  * make together (options_check.c), and what is said of those that make none (options_wrong.c).
  */
 
+#include <ctop/base/clock.h>
 #include <ctop/options/options.h>
 
 #include <ctop/options/options_table.h>
 
 enum { OPTION_SPELLED_MAX = 64, NR_OPERANDS_MAX = 1024 };
+/* Of --last. */
+#define MOST_LAST_NS (24 * 3600 * NS_PER_SECOND)
 
 struct parse {
 	struct options *options;

@@ -180,7 +180,8 @@ const struct option_row option_rows[] = {
 	 "written. A slice has no code of functions inside."},
 	{OPTION_LAST_SIZE, GROUP_SAMPLING, RECORD, 0, "last-size", "SIZE", COMPLETE_NOTHING, NULL,
 	 "memory for it (default 64M)",
-	 "About: where samples come faster, less than TIME is kept, and a slice says so. A quarter "
+	 "Alone: as much as it has room for, a day at most. About: where samples come faster, less "
+	 "than TIME is kept, and a slice says so. A quarter "
 	 "of it is for what threads did, which the timeline shows as unknown where there was no "
 	 "room."},
 	{OPTION_POST, GROUP_SAMPLING, RECORD, 0, "post", "TIME", COMPLETE_NOTHING, NULL,
@@ -242,7 +243,7 @@ const struct option_row option_rows[] = {
 	 "was "
 	 "given as a label."},
 	{OPTION_LISTEN, GROUP_OUTPUT, SERVE, 0, "listen", "ADDRESS", COMPLETE_NOTHING, NULL,
-	 "unix:PATH, or 127.0.0.1:PORT with --token-file",
+	 "a socket, unix:PATH, or 127.0.0.1:PORT with --token-file",
 	 "The default is a unix socket, /run/ctop.sock or $XDG_RUNTIME_DIR/ctop.sock, which the "
 	 "user "
 	 "who runs ctop and root can use and nobody else. A port of this machine alone can be "

@@ -30,10 +30,19 @@ static void add_event(struct header *header)
 	} else {
 		text_add_safe(line, shown);
 	}
+	const enum time_shown time = header->options->time;
+	if (time == TIME_SHOWN_WALL)
+		text_add(line, ", and wait: both are shown");
+	else if (time && strcmp(shown, time_shown_event(time)) != 0)
+		text_addf(line, "; what is shown is %s", time_shown_event(time));
 	header_end_line(header, "event");
 
 	for (size_t i = 0; i < nr_events; i++) {
 		const char *name = history_event_name(history, i);
+		if (time == TIME_SHOWN_WALL
+			    ? history_is_wait(history, (uint32_t)i)
+			    : time && history_is_of_time(history, (uint32_t)i, time))
+			continue;
 		if (!strcmp(name, shown) || (is_first && opened && !strcmp(name, opened)))
 			continue;
 		if (!history_event_samples(history, i))

@@ -170,6 +170,11 @@ static void add_problems(struct header *header)
 		if (!nr)
 			continue;
 		text_add(line, line->size ? "; " : "");
+		if (!strncmp(words, "ns ", strlen("ns "))) {
+			text_addf(line, "%.3f s%s", (double)nr / (double)NS_PER_SECOND,
+				  words + strlen("ns"));
+			continue;
+		}
 		add_grouped(line, nr);
 		text_addf(line, " %s", words);
 	}
