@@ -269,8 +269,7 @@ static void print_summary(const struct recording_run *run, const struct session_
 	add_events(&text, session_sampler(run->session), stats,
 		   run->options->nr_events ? run->options->nr_events : 1);
 	if (run->options->time)
-		text_addf(&text, ", where threads waited in %llu parts",
-			  (unsigned long long)stats->waits);
+		text_addf(&text, ", %llu stretches of waiting", (unsigned long long)stats->waits);
 	text_addf(&text, ", %llu lost, %.1f %% of stacks complete", (unsigned long long)stats->lost,
 		  100.0 * (double)(stats->ends[STACK_COMPLETE] + stats->ends[STACK_JOINED]) / all);
 	if (stats->ends[STACK_KERNEL_ONLY])

@@ -117,7 +117,10 @@ static int add_thread(const struct chrome_part *part, size_t row, struct text *o
 static void add_flow(const struct timeline_thread *waker, const struct timeline_thread *woken,
 		     uint64_t ns, size_t number, struct text *out)
 {
-	chrome_begin_event(waker, "s", ns, "waking", out);
+	/* Who ends wakes others a moment later than that: an arrow begins where there is a slice. */
+	const uint64_t last_ns = waker->until_ns > 1000 ? waker->until_ns - 1000 : 0;
+	chrome_begin_event(waker, "s", waker->has_ended && ns > last_ns ? last_ns : ns, "waking",
+			   out);
 	text_addf(out, "\"wakes\",\"id\":%zu}", number);
 	chrome_begin_event(woken, "f", ns, "waking", out);
 	text_addf(out, "\"wakes\",\"id\":%zu,\"bp\":\"e\"}", number);
