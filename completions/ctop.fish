@@ -192,7 +192,7 @@ complete -c ctop -n '__fish_seen_subcommand_from serve' -s C -l cpu -x -d "these
 complete -c ctop -n '__fish_seen_subcommand_from serve' -s G -l cgroup -r -F -d "the tasks of a cgroup (version 2; needs privilege)"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -s i -l no-inherit -d "leave out children, and threads started later"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -l budget -x -d "take no more of all CPUs' time, as in 1%"
-complete -c ctop -n '__fish_seen_subcommand_from serve' -l listen -x -d "unix:PATH, or 127.0.0.1:PORT with --token-file"
+complete -c ctop -n '__fish_seen_subcommand_from serve' -l listen -x -d "a socket, unix:PATH, or 127.0.0.1:PORT with --token-file"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -l token-file -r -F -d "clients must send its line as Bearer token"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -l push -x -d "send profiles to a Pyroscope server, too"
 complete -c ctop -n '__fish_seen_subcommand_from serve' -l push-every -x -d "a profile of 10 s each TIME (default 1m)"

@@ -553,7 +553,9 @@ def bad_input():
     with directory() as where:
         path = os.path.join(where, "x.ctop")
         for some in ("-C", "0"), ("--comm", "x"), ("--uid", "0"):
-            check_refused(ctop("record", "--time", "wall", "-a", *some, "-o", path), 2, "where some of all processes are sampled", "leave out -C, --comm and --uid")
+            check_refused(ctop("record", "--time", "wall", "-a", *some, "-o", path), 2, "where some of all processes are sampled", "give -a alone")
+        for apart in "goroutines", "wakeups":
+            check_refused(ctop("record", "--time", apart, "-a", "-o", path), 2, f"of all processes {apart} are not known", "-p PID")
         check_refused(ctop("record", "--time", "wall", "-e", "page-faults", "-o", path, "--", "true"), 2, "page-faults", "clock")
         check_refused(ctop("record", "--time", "never", "-o", path, "--", "true"), 2, "never", "cpu, wait, wall, goroutines or wakeups")
         check(not os.path.exists(path), "a file was written")

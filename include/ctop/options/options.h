@@ -147,7 +147,11 @@ int options_no_target(const struct options *options, struct error *error);
  * Whether all threads of the machine may be followed. Of some CPUs, a cgroup, or threads chosen as they come nobody knows all that a thread
  * does.
  */
-bool options_follow_all(const struct options *options);
+static inline bool options_follow_all(const struct options *options)
+{
+	return options->system_wide && !options->cgroup && !options->cpus.nr &&
+	       !options->only_comm && !options->has_uid;
+}
 /* Whether sampling does not begin with the session. */
 bool options_start_off(const struct options *options);
 

@@ -31,7 +31,12 @@ void time_account_use_looks(struct time_account *account);
 
 /* Threads that others create from now on are not in it: they are not followed. */
 void time_account_leave_children(struct time_account *account);
-/* Where records of everybody come: a thread that is not to be in it, nor whoever it creates from then on. 0 or -ENOMEM. */
+/*
+ * Records of everybody come. Who is not known is added by a FORK or a look alone: who has ended is switched some more. Programs that the kernel itself starts are its
+ * threads' children.
+ */
+void time_account_take_all(struct time_account *account);
+/* There: a thread that is not to be in it, nor whoever it creates from then on. 0 or -ENOMEM. */
 int time_account_leave_out(struct time_account *account, int32_t tid);
 
 /*

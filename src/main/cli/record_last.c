@@ -420,6 +420,7 @@ static int write_last(struct flight *flight, const struct wish *wish, uint64_t e
 	if (!result)
 		return await_slice(flight);
 	say_failed(flight, &error);
+	flight->lost_last |= result != -ENODATA; /* there was nothing to write */
 	return result == -EINTR ? result : 0;
 }
 

@@ -34,7 +34,9 @@ struct chrome_part chrome_part_of(const struct export_request *request,
 				  const struct timeline *timeline)
 {
 	const struct history_filter *filter = history_filter(request->history);
-	const uint64_t first_ns = timeline_first_ns(timeline);
+	/* As samples are filtered. */
+	const uint64_t origin_ns = history_origin_ns(request->history);
+	const uint64_t first_ns = origin_ns ? origin_ns : timeline_first_ns(timeline);
 	return (struct chrome_part){
 		.request = request,
 		.timeline = timeline,

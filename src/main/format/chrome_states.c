@@ -118,7 +118,9 @@ static void add_flow(const struct timeline_thread *waker, const struct timeline_
 		     uint64_t ns, size_t number, struct text *out)
 {
 	/* Who ends wakes others a moment later than that: an arrow begins where there is a slice. */
-	const uint64_t last_ns = waker->until_ns > 1000 ? waker->until_ns - 1000 : 0;
+	enum { BEFORE_END_NS = 1000 };
+	const uint64_t last_ns =
+		waker->until_ns > BEFORE_END_NS ? waker->until_ns - BEFORE_END_NS : 0;
 	chrome_begin_event(waker, "s", waker->has_ended && ns > last_ns ? last_ns : ns, "waking",
 			   out);
 	text_addf(out, "\"wakes\",\"id\":%zu}", number);

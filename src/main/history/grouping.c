@@ -28,10 +28,10 @@ static bool is_same(const struct history_group *a, const struct history_group *b
 static char *place_of(const struct history *history, const struct history_group *group)
 {
 	char *place;
-	const int size =
-		history->grouping == GROUPING_ADDRESS
-			? asprintf(&place, "0x%" PRIx64 " ", group->address)
-			: asprintf(&place, "%s:%" PRIu32 " ", base_name(group->file), group->line);
+	const int size = history->grouping == GROUPING_ADDRESS
+				 ? asprintf(&place, "0x%" PRIx64 " ", group->address)
+				 : asprintf(&place, "%.*s:%" PRIu32 " ", HISTORY_STRING_MAX / 2,
+					    base_name(group->file), group->line);
 	return size < 0 ? NULL : place;
 }
 

@@ -107,6 +107,12 @@ static const char *label_apart(struct history *history, const struct history_mod
 	return label;
 }
 
+/* What stands for all of the module: grouping.c. */
+static bool is_module_itself(const struct function *function, const char *label)
+{
+	return function->place_bytes && function->name == label;
+}
+
 /* The functions of a module that was alone with its path until now. */
 static int rename_functions(struct history *history, const char *from, const char *to)
 {
@@ -114,7 +120,7 @@ static int rename_functions(struct history *history, const char *from, const cha
 	for (uint32_t row = 1; row < history->functions.nr; row++) {
 		const struct function *function = &history->functions.items[row];
 		const char *module = function->module == from ? to : function->module,
-			   *name = function->name == from ? to : function->name;
+			   *name = is_module_itself(function, from) ? to : function->name;
 		if (index_reserve(&fresh)) {
 			index_release(&fresh);
 			return -ENOMEM;
@@ -125,9 +131,8 @@ static int rename_functions(struct history *history, const char *from, const cha
 		struct function *function = &history->functions.items[row];
 		if (function->module == from)
 			function->module = to;
-		if (function->name != from)
+		if (!is_module_itself(function, from))
 			continue;
-		/* The module's own: grouping.c. */
 		function->name = to;
 		function->place_bytes = (uint32_t)strlen(to);
 	}

@@ -126,12 +126,6 @@ static int check_contents(const struct parse *parse)
 			    other);
 }
 
-bool options_follow_all(const struct options *options)
-{
-	return options->system_wide && !options->cgroup && !options->cpus.nr &&
-	       !options->only_comm && !options->has_uid;
-}
-
 /* Threads are looked at, not CPUs; and nothing but time adds up with time. */
 static int check_time(struct parse *parse)
 {
@@ -142,8 +136,13 @@ static int check_time(struct parse *parse)
 		error_usage(
 			parse->error,
 			"where some of all processes are sampled, nobody looks at waiting threads");
-		return error_remedy(parse->error, "name processes, as with -p PID, or leave out %s",
-				    options->cgroup ? "--time" : "-C, --comm and --uid");
+		return error_remedy(parse->error,
+				    "name processes, as with -p PID, or give -a alone");
+	}
+	if (options->system_wide && time_is_apart(options->time)) {
+		error_usage(parse->error, "of all processes %s are not known",
+			    time_shown_name(options->time));
+		return error_remedy(parse->error, "name processes, as with -p PID");
 	}
 	if (!options->nr_events)
 		return parse_events("-e", "cpu-clock", options, parse->error);

@@ -158,7 +158,7 @@ int trigger_check(struct parse *parse, struct trigger *trigger)
 			    "--trigger %s: of some of all processes waits are not known",
 			    trigger->text);
 		return error_remedy(parse->error,
-				    "name processes, as with -p PID, or take all of -a");
+				    "name processes, as with -p PID, or give -a alone");
 	}
 	/* Where they wait is known where waits are recorded alone. */
 	if (trigger->kind == TRIGGER_WAIT && trigger->function && !options->time)

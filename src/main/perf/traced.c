@@ -53,7 +53,8 @@ static void find_ranges(struct traced *traced, int32_t *tids, size_t nr, int32_t
 {
 	struct tid_range ranges[TRACED_RANGES + 1];
 	size_t nr_ranges = 0;
-	qsort(tids, nr, sizeof(*tids), compare);
+	if (nr)
+		qsort(tids, nr, sizeof(*tids), compare);
 	for (size_t i = 0; i < nr; i++) {
 		ranges[nr_ranges++] = (struct tid_range){tids[i], tids[i]};
 		if (nr_ranges == TRACED_RANGES)

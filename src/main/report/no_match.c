@@ -143,9 +143,6 @@ int no_match_check(struct history *history, const struct options *options, struc
 	const int code = check_time(history, options, error);
 	if (code)
 		return code;
-	/* Threads that only waited have rows, and no samples. */
-	if (options->timeline)
-		return 0;
 	const size_t event = event_of_wall(history, options);
 	if (options->time == TIME_SHOWN_WALL && history_event_unit(history, event) != WEIGHT_NS) {
 		error_set(error, -EINVAL, "%s is no time: it does not add up with waiting",
@@ -170,6 +167,9 @@ int no_match_check(struct history *history, const struct options *options, struc
 		name_others(history, HISTORY_MODULES, error);
 		return -ENOENT;
 	}
+	/* Threads that only waited have rows of their own there. */
+	if (options->timeline && !options->format)
+		return 0;
 	struct text number = {0};
 	add_grouped(&number, totals.samples_before);
 	error_set(error, -ENOENT, "none of %s samples passes the filter", text_string(&number));

@@ -127,14 +127,15 @@ struct session_time {
 	struct time_account *account;
 	enum time_source source;
 	uint64_t read_due_ns, looks_due_ns;
-	uint64_t read_until_ns;	      /* all records from before have been read */
-	struct wait_ring ring;	      /* where threads wait; page NULL: nobody wants to know */
-	struct wakers *wakers;	      /* NULL: nobody tells who woke whom */
-	struct wait_objects *objects; /* what for, one by one; NULL: nobody wants to know */
-	struct goroutines *goroutines;
-	bool notes_goroutines; /* of the processes that are looked at */ /* NULL: as ring's page */
-	struct looker *looker;						 /* NULL: not begun */
-	struct text call; /* in which the last look found a thread */
+	uint64_t read_until_ns;	       /* all records from before have been read */
+	struct wait_ring ring;	       /* where threads wait; page NULL: nobody wants to know */
+	struct wakers *wakers;	       /* NULL: nobody tells who woke whom */
+	struct wait_objects *objects;  /* what for, one by one; NULL: nobody wants to know */
+	struct goroutines *goroutines; /* NULL: as ring's page */
+	bool notes_goroutines;	       /* of the processes that are looked at */
+	bool lists_again;	       /* all processes: some may be unknown */
+	struct looker *looker;	       /* NULL: not begun */
+	struct text call;	       /* in which the last look found a thread */
 	uint64_t untold_ns, nr_refused;
 	enum trace_refusal refusal; /* the first one's cause */
 	uint64_t pass_cpu_ns;	    /* what it took so far */

@@ -158,6 +158,9 @@ static bool is_seen(const struct record *record, const struct wait_record *wait,
 	if (!call.is_told || call.pc != wait->pc || call.sp != wait->sp ||
 	    !is_call_of(&record->sample, &call) || !proc_stat_line(record->pid, record->tid, &line))
 		return false;
+	/* Stopped since, wherever that met it. */
+	if (line.state == 'T' || line.state == 't')
+		return false;
 	*kind = wait_kind_read(&call, record->pid, record->tid, line.state);
 	return *kind != WAIT_UNSEEN;
 }

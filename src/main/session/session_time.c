@@ -113,7 +113,7 @@ static void look_at_all_processes(struct session *session)
 	struct session_time *time = &session->time;
 	DIR *processes = proc_opendir("/proc");
 	int32_t pid;
-	time_account_leave_out(time->account, 0); /* idle CPUs */
+	time_account_take_all(time->account);
 	while (processes && (pid = proc_next_pid(processes)) > 0) {
 		struct stat_line line;
 		if (!proc_stat_line(pid, pid, &line))
@@ -194,6 +194,9 @@ static void serve_looks(struct session *session, uint64_t now_ns)
 	if (time->pass.at >= time->pass.nr) {
 		if (now_ns < time->looks_due_ns)
 			return;
+		if (time->lists_again)
+			look_at_all_processes(session);
+		time->lists_again = false;
 		begin_pass(time, false);
 		time->pass_cpu_ns = 0;
 	}
@@ -229,6 +232,9 @@ static void take(void *context, const struct record *record, uint64_t before_ns)
 		if (record->type == PERF_RECORD_SWITCH)
 			session_note_untold_waking(time, record);
 		time_account_take(time->account, record, before_ns);
+		/* Who began meanwhile is not known. */
+		time->lists_again |=
+			record->type == PERF_RECORD_LOST && session->sampling.follows_all;
 	}
 	time->nr_records += weight;
 	time->all_records += weight;

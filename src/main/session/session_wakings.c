@@ -16,6 +16,9 @@ int session_follow_with(struct session *session,
 				      const struct sampler_threads *threads))
 {
 	const struct session_time *time = &session->time;
+	const struct sampler_threads all = {.youngest = 1};
+	if (session->sampling.follows_all)
+		return follow(session->sampler, &all);
 	const size_t most = time_account_nr_live(time->account);
 	int32_t *tids = calloc(most + 1, sizeof(*tids));
 	if (!tids)
@@ -141,6 +144,8 @@ static void give_up(struct session *session)
 static bool covers_all(const struct session *session)
 {
 	const struct time_account *account = session->time.account;
+	if (session->sampling.follows_all)
+		return true;
 	const size_t most = time_account_nr_live(account);
 	int32_t *tids = calloc(most + 1, sizeof(*tids));
 	const size_t nr = tids ? time_account_tids(account, tids, most) : 0;

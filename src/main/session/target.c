@@ -177,6 +177,8 @@ static int why_not(const char *command, const char *directories)
 {
 	char path[PATH_MAX];
 	int why = ENOENT;
+	if (!*command)
+		return ENOENT;
 	if (strchr(command, '/'))
 		return why_not_there(command);
 	for (const char *at = directories, *end; at; at = *end ? end + 1 : NULL) {

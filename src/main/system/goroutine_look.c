@@ -151,8 +151,10 @@ enum { MAIN_GOROUTINE = 1 };
 uint64_t goroutine_creator(struct looker *looker, int32_t pid,
 			   const struct goroutine_layout *layout, uint64_t address, uint64_t id)
 {
-	uint64_t pc;
+	uint64_t pc, now;
 	const bool is_read = id != MAIN_GOROUTINE && layout->creator &&
 			     read_word(looker, pid, address + layout->creator, &pc);
-	return is_read ? pc : 0;
+	const bool is_its =
+		is_read && read_word(looker, pid, address + layout->id, &now) && now == id;
+	return is_its ? pc : 0;
 }

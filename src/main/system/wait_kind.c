@@ -115,7 +115,7 @@ static const struct {
 	{"io_cqring", WAIT_IO},
 	{"read_events", WAIT_IO},
 	{"request_wait_answer", WAIT_IO},
-	{"userfault", WAIT_FAULT},
+	{"handle_userfault", WAIT_FAULT},
 };
 
 static enum wait_kind kind_of_place(const char *place)

@@ -147,8 +147,7 @@ static void tell_switch(const struct time_account *account, struct thread *threa
 static int take_switch(struct time_account *account, const struct record *record, uint64_t at)
 {
 	struct thread *thread = account_find(account, record->tid);
-	/* Where everybody's records come, who has ended has some more. */
-	if (!thread && account->left_out)
+	if (!thread && account->takes_all)
 		return 0;
 	if (!thread) {
 		int result = account_add(account, record->pid, record->tid, at, &thread);
@@ -310,7 +309,7 @@ static void take_lost(struct time_account *account, uint64_t from)
 int time_account_take(struct time_account *account, const struct record *record, uint64_t before_ns)
 {
 	const uint64_t at = account_clock(account, record->time_ns);
-	if (account->left_out && account_leaves_out(account, record))
+	if (account->takes_all && account_leaves_out(account, record))
 		return 0;
 	switch (record->type) {
 	case PERF_RECORD_SWITCH:

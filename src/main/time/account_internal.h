@@ -62,6 +62,7 @@ struct time_account {
 	} ended;
 	struct thread_times others; /* that ended, too, and are not told one by one */
 	uint64_t nr_others, nr_left_out;
+	bool takes_all;		   /* records of everybody come */
 	struct left_out *left_out; /* whose records are none of its business */
 	bool by_looks;
 	bool leaves_children; /* whom others create is not in it */

@@ -27,6 +27,10 @@ int time_account_leave_out(struct time_account *account, int32_t tid)
 		return -ENOMEM;
 	added->tid = tid;
 	HASH_ADD(hh, account->left_out, tid, sizeof(added->tid), added);
+	if (!added->hh.tbl) { /* uthash had no memory */
+		free(added);
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -34,6 +38,11 @@ static void forget(struct time_account *account, struct left_out *is)
 {
 	HASH_DEL(account->left_out, is);
 	free(is);
+}
+
+void time_account_take_all(struct time_account *account)
+{
+	account->takes_all = true;
 }
 
 void account_release_left_out(struct time_account *account)
@@ -45,10 +54,18 @@ void account_release_left_out(struct time_account *account)
 
 bool account_leaves_out(struct time_account *account, const struct record *record)
 {
-	struct left_out *is = find(account, record->tid);
-	if (record->type == PERF_RECORD_FORK && find(account, record->fork.parent_tid))
+	const bool is_fork = record->type == PERF_RECORD_FORK;
+	/* Whoever ran as it was written: it is of all. */
+	if (record->type == PERF_RECORD_LOST)
+		return false;
+	/* An idle CPU, or who is outside of our pid namespace; whom those send in is not. */
+	if (!record->tid)
+		return true;
+	if (is_fork && record->fork.parent_tid && find(account, record->fork.parent_tid))
 		return time_account_leave_out(account, record->tid) == 0;
-	if (is && (record->type == PERF_RECORD_EXIT || record->type == PERF_RECORD_FORK))
+	struct left_out *is = find(account, record->tid);
+	const bool was = is != NULL;
+	if (is && (is_fork || record->type == PERF_RECORD_EXIT))
 		forget(account, is);
-	return is != NULL && record->type != PERF_RECORD_FORK;
+	return was && !is_fork;
 }

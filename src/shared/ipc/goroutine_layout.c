@@ -28,5 +28,6 @@ bool goroutine_layout_is_sane(const struct goroutine_layout *layout)
 	return is_inside(layout->stack_hi, 8) && is_inside(layout->sp, 8) &&
 	       is_inside(layout->pc, 8) && is_inside(layout->status, 4) &&
 	       is_inside(layout->id, 8) && is_inside(layout->reason, 1) &&
-	       is_inside(layout->sequence, 1) && is_inside(layout->creator, 8) && layout->nr && layout->addresses && layout->entry;
+	       is_inside(layout->sequence, 1) && is_inside(layout->creator, 8) && layout->nr &&
+	       layout->addresses && layout->entry;
 }

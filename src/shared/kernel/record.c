@@ -346,7 +346,7 @@ int record_parse(const void *bytes, size_t size, const struct record_format *for
 	case PERF_RECORD_UNTHROTTLE:
 		ok = take_throttle(&cursor);
 		break;
-	case PERF_RECORD_SWITCH_CPU_WIDE: /* which says beside it who comes or went */
+	case PERF_RECORD_SWITCH_CPU_WIDE: /* its body names the other one of the two */
 		record->type = PERF_RECORD_SWITCH;
 		/* fallthrough */
 	case PERF_RECORD_SWITCH:

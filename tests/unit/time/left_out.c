@@ -15,7 +15,7 @@ static void fork_by(struct time_account *account, int32_t parent, int32_t tid, u
 static struct time_account *begin_with_all(void)
 {
 	struct time_account *account = begin();
-	CHECK_EQ(time_account_leave_out(account, 0), 0);
+	time_account_take_all(account);
 	CHECK_EQ(time_account_leave_out(account, 2), 0);
 	CHECK_EQ(time_account_leave_out(account, 2), 0);
 	time_account_switch(account, true, 100 * MS);
@@ -66,8 +66,45 @@ static void who_has_ended_goes_off_the_cpu_once_more(void)
 	time_account_free(account);
 }
 
+/* Whoever ran as it was written, an idle CPU or one that is left out: of all nothing is known behind it. */
+static void lost_records_are_of_all(void)
+{
+	for (int32_t tid = 0; tid <= 2; tid += 2) {
+		struct time_account *account = begin_with_all();
+		fork_by(account, TID, 300, 105);
+		switch_to(account, 300, 106, false, false);
+		const struct record record = {.type = PERF_RECORD_LOST,
+					      .tid = tid,
+					      .time_ns = 120 * (uint64_t)MS,
+					      .lost = 5};
+		CHECK_EQ(time_account_take(account, &record, 110 * (uint64_t)MS), 0);
+		switch_to(account, 300, 130, true, false);
+		const struct thread_times sum = time_account_sum(account, 130 * (uint64_t)MS);
+		CHECK_EQ(sum.ns[TIME_RUNNING], 4 * MS);
+		CHECK_EQ(sum.ns[TIME_UNKNOWN], 20 * MS);
+		time_account_free(account);
+	}
+}
+
+/* Those that are outside of our pid namespace have the number 0; whom they send in is one of ours. */
+static void who_comes_from_outside(void)
+{
+	struct time_account *account = begin_with_all();
+	fork_by(account, 0, 0, 103);
+	CHECK_EQ(take(account, PERF_RECORD_EXIT, 0, 104), 0);
+	fork_by(account, 0, 0, 105);
+	switch_to(account, 0, 106, false, false);
+	CHECK_EQ(time_account_nr_live(account), 0);
+	fork_by(account, 0, 300, 107);
+	fork_by(account, 300, 301, 108);
+	CHECK_EQ(time_account_nr_live(account), 2);
+	time_account_free(account);
+}
+
 int main(void)
 {
+	RUN(lost_records_are_of_all);
+	RUN(who_comes_from_outside);
 	RUN(who_is_left_out_creates_others_that_are);
 	RUN(a_number_that_is_used_again);
 	RUN(who_has_ended_goes_off_the_cpu_once_more);
