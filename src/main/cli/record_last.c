@@ -420,7 +420,8 @@ static int write_last(struct flight *flight, const struct wish *wish, uint64_t e
 	if (!result)
 		return await_slice(flight);
 	say_failed(flight, &error);
-	flight->lost_last |= result != -ENODATA; /* there was nothing to write */
+	/* Not where there was nothing to write, or the user gave it up. */
+	flight->lost_last |= result != -ENODATA && result != -EINTR;
 	return result == -EINTR ? result : 0;
 }
 
