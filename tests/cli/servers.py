@@ -18,7 +18,7 @@ from thread_times import check_adds_up
 from waits import check_sum, waits_of
 
 ASKED = 20
-SLEEP_MS = 60
+SLEEP_MS = 45
 IDLE_SECONDS = 1
 
 PYTHON = f"""
@@ -153,13 +153,16 @@ def check_server(where, command, sleeps, idles, comm=None):
     check_sum(stats, waits_of(path))
     stacks = waits_of(path)[comm] if comm else collections.Counter({stack: ns for stacks in waits_of(path, "--tid", tid).values()
                                                                     for stack, ns in stacks.items()})
-    # By its own clock it sleeps until it has a CPU again; and of a busy machine not all is seen.
-    elsewhere = seconds_of(stacks, "[run queue]") + seconds_of(stacks, "[wait, not seen]")
+    # By its own clock it sleeps until it has a CPU again; of a busy machine not all is seen, and some is shared out.
+    queued, unseen = seconds_of(stacks, "[run queue]"), seconds_of(stacks, "[wait, not seen]")
+    unsure = unseen + stats.get("waits_estimated_seconds", 0)
     found, idle = seconds_of(stacks, *sleeps), seconds_of(stacks, *idles)
-    what = f"slept {slept}, {found} here; idle for {IDLE_SECONDS}, {idle} here; {elsewhere} elsewhere: {stacks}"
-    check(0.99 * slept - elsewhere <= found <= 1.01 * slept + 0.01, what)
-    check(idle >= 0.99 * IDLE_SECONDS - elsewhere, what)
-    check(elsewhere < 0.5 * IDLE_SECONDS, what)
+    what = f"slept {slept}, {found} here; idle for {IDLE_SECONDS}, {idle} here; {queued} queued, {unseen} not seen, {unsure} unsure: {stats}, {stacks}"
+    check(0.99 * slept - queued - unsure <= found <= 1.01 * slept + 0.01 + unsure, what)
+    check(idle >= 0.99 * IDLE_SECONDS - queued - unsure, what)
+    check(found > 0.1 * slept and idle > 0.5 * IDLE_SECONDS, what)
+    if queued < 0.01 * slept:
+        check(unsure < 0.1 * slept, f"nobody wanted the CPUs: {what}")
 
 
 @case

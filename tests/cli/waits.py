@@ -55,10 +55,10 @@ def record_waits(where, *arguments, prefix=(), program=CTOP):
 
 
 def check_sum(stats, threads):
-    """All that the account calls waiting or the run queue is somewhere in the profile."""
-    told = sum(sum(stacks.values()) for stacks in threads.values()) / 1e9
+    """All that the account calls waiting or the run queue is somewhere in the profile, or counted as missing."""
+    told = (sum(sum(stacks.values()) for stacks in threads.values()) + stats["waits_untold_ns"]) / 1e9
     account = stats["time"]["waiting_seconds"] + stats["time"]["runnable_seconds"]
-    check(abs(told - account) <= 1e-3 * account, f"{told} s in the profile, {account} s by the account")
+    check(abs(told - account) <= 1e-3 * account, f"{told} s in the profile, {account} s by the account: {stats}")
 
 
 def seen_share(threads):

@@ -78,7 +78,7 @@ enum { WAIT_RING_PAGES = 256 };
 /* 0 or -errno. */
 int wait_ring_open(struct wait_ring *ring);
 void wait_ring_close(struct wait_ring *ring);
-/* Whether a record with a copy of that many bytes fits in. */
+/* Whether a record with a copy of that many bytes fits in: those without one have an eighth of the ring to themselves. */
 bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes);
 /* Writes one, with its copy if it has one. False: there was no room. */
 bool wait_ring_put(struct wait_ring *ring, const struct wait_record *record, const void *stack);

@@ -10,6 +10,8 @@
 #include "shared_memory.h"
 
 #define DATA_BYTES ((uint64_t)WAIT_RING_PAGES * SHARED_PAGE_BYTES)
+/* For records without a copy: a stack may be missing, not how long somebody waited. */
+#define KEPT_BYTES (DATA_BYTES / 8)
 
 int wait_ring_open(struct wait_ring *ring)
 {
@@ -59,7 +61,8 @@ bool wait_ring_has_room(const struct wait_ring *ring, size_t stack_bytes)
 	/* A tail that makes no sense is none that room may be made of. */
 	const uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
 	const uint64_t used = ring->head - tail;
-	return used <= DATA_BYTES && DATA_BYTES - used >= record_bytes(UINT64_MAX, stack_bytes);
+	const size_t size = record_bytes(UINT64_MAX, stack_bytes);
+	return used <= DATA_BYTES && DATA_BYTES - used >= size + (stack_bytes ? KEPT_BYTES : 0);
 }
 
 static void put_bytes(struct wait_ring *ring, uint64_t position, const void *bytes, size_t size)
