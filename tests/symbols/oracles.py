@@ -317,17 +317,6 @@ def inlined_functions_and_lines():
 
 
 @long_case
-def a_kernel_with_debug_information():
-    """Of any kernel whose debug package is installed: its vmlinux is read, not run."""
-    found = sorted(glob.glob("/usr/lib/debug/boot/vmlinux-*"))
-    if not found:
-        raise Skip("no kernel's debug package is installed")
-    with directory() as where:
-        compared(where, "the kernel", found[-1], all_over(found[-1]))
-        compare_chains(where, "the kernel", found[-1])
-
-
-@long_case
 def inlined_functions_and_lines_of_many_templates():
     """16 MB of debug information: up to 18 functions in one."""
     need_program("g++")
