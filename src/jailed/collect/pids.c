@@ -1,58 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "pids.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <uthash.h>
-
-#include <ctop/base/hash.h>
 #include <ctop/kernel/record.h>
-
-struct followed {
-	int32_t pid;
-	UT_hash_handle hh;
-};
-
-static struct followed *find(const struct pids *pids, int32_t pid)
-{
-	struct followed *followed;
-	HASH_FIND(hh, pids->followed, &pid, sizeof(pid), followed);
-	return followed;
-}
 
 bool pids_are_followed(const struct pids *pids, int32_t pid)
 {
-	return find(pids, pid) != NULL;
+	return task_set_has(&pids->followed, pid);
 }
 
 int pids_follow(struct pids *pids, int32_t pid)
 {
-	if (find(pids, pid))
-		return 0;
-	struct followed *followed = calloc(1, sizeof(*followed));
-	if (!followed)
-		return -ENOMEM;
-	followed->pid = pid;
-	HASH_ADD(hh, pids->followed, pid, sizeof(followed->pid), followed);
-	return 0;
+	return task_set_add(&pids->followed, pid);
 }
 
 void pids_forget(struct pids *pids, int32_t pid)
 {
-	struct followed *followed = find(pids, pid);
-	if (!followed)
-		return;
-	HASH_DEL(pids->followed, followed);
-	free(followed);
+	task_set_remove(&pids->followed, pid);
 }
 
 void pids_release(struct pids *pids)
 {
-	struct followed *followed, *next;
-	HASH_ITER (hh, pids->followed, followed, next) {
-		HASH_DEL(pids->followed, followed);
-		free(followed);
-	}
+	task_set_release(&pids->followed);
 }
 
 static bool has_pid(const int32_t *pids, size_t nr, int32_t pid)

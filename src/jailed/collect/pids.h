@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <ctop/base/task_set.h>
 #include <ctop/ipc/protocol.h>
 
 struct record;
-struct followed;
 
 /* Children of main's that live for a moment: only so many at a time. */
 enum { NR_FORKED = 16 };
@@ -19,7 +19,7 @@ struct pids {
 	struct message_own ours;	   /* processes of ctop's, this one among them */
 	int32_t forked_by_ours[NR_FORKED]; /* the last ones since then: see pids_note_fork() */
 	unsigned nr_forked;
-	struct followed *followed;
+	struct task_set followed;
 };
 
 bool pids_are_ours(const struct pids *pids, int32_t pid);

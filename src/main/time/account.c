@@ -49,7 +49,7 @@ void time_account_free(struct time_account *account)
 	free(account->recent);
 	free(account->ended.items);
 	free(account->shares.items);
-	account_release_left_out(account);
+	task_set_release(&account->left_out);
 	free(account);
 }
 

@@ -11,6 +11,7 @@
 #include <ctop/base/hash.h> /* which uthash uses */
 #include <uthash.h>
 
+#include <ctop/base/task_set.h>
 #include <ctop/time/account.h>
 #include "wait_shares.h"
 
@@ -62,8 +63,8 @@ struct time_account {
 	} ended;
 	struct thread_times others; /* that ended, too, and are not told one by one */
 	uint64_t nr_others, nr_left_out;
-	bool takes_all;		   /* records of everybody come */
-	struct left_out *left_out; /* whose records are none of its business */
+	bool takes_all;		  /* records of everybody come */
+	struct task_set left_out; /* whose records are none of its business */
 	bool by_looks;
 	bool leaves_children; /* whom others create is not in it */
 	bool is_on;
@@ -85,7 +86,6 @@ struct time_account {
 
 /* Whether a record is of one that is left out, or makes it one. */
 bool account_leaves_out(struct time_account *account, const struct record *record);
-void account_release_left_out(struct time_account *account);
 
 /* ---- time_threads.c ---- */
 
