@@ -66,11 +66,17 @@ void switches_follow(struct sampler *sampler, size_t from)
 	attr.inherit = sampler->options.inherit && !sampler->options.system_wide;
 	if (sampler->filters_pids || !has_descriptors(sampler, from))
 		side_rings_close(&sampler->switches);
-	/* A thread that cannot be followed has gone, or is without records: its time is unknown. */
-	for (size_t i = from; sampler->switches.nr && i < sampler->fds.nr; i++)
-		if (is_first(&sampler->fds.items[i]))
-			side_rings_follow(sampler, &sampler->switches, &attr,
-					  &sampler->fds.items[i]);
+	for (size_t i = from; sampler->switches.nr && i < sampler->fds.nr; i++) {
+		const struct sampler_fd *of = &sampler->fds.items[i];
+		if (!is_first(of) || !side_rings_follow(sampler, &sampler->switches, &attr, of))
+			continue;
+		/*
+		 * A thread that cannot be followed has gone, or is without records: its time is unknown. Without one of the CPUs everybody's
+		 * would be wrong: then it is looked at.
+		 */
+		if (sampler->options.system_wide)
+			side_rings_close(&sampler->switches);
+	}
 }
 
 void switches_close(struct sampler *sampler)
