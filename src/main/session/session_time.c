@@ -118,6 +118,7 @@ static void look_at_all_processes(struct session *session)
 		struct stat_line line;
 		if (!proc_stat_line(pid, pid, &line))
 			continue;
+		/* Without memory its waits are shown with the others'. */
 		if (is_left_out(session, pid, &line))
 			time_account_leave_out(time->account, pid);
 		else

@@ -205,7 +205,7 @@ bool timeline_view_find(struct view *view, struct model *model, const char *want
 
 /* ---- keys ---- */
 
-/* False: the row is none of a thread or process. */
+/* False: the row is no thread or process. */
 static bool zoom_row(const struct timeline_view *timeline, struct model *model)
 {
 	const struct view *view = &timeline->view;
