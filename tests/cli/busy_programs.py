@@ -5,7 +5,7 @@ import contextlib
 import os
 import subprocess
 
-from harness import check, child, directory, need_program, run
+from harness import check, child, directory, java_class, need_program
 
 JAVA = """public class Busy {
   static int spin(int n) { int x = 0; for (int i = 0; i < n; i++) { x = x * 31 + i; x ^= x >>> 3; } return x; }
@@ -71,13 +71,8 @@ def running(*command, **options):
 
 @contextlib.contextmanager
 def java(*options):
-    need_program("java")
-    need_program("javac")
     with directory() as where:
-        with open(os.path.join(where, "Busy.java"), "w", encoding="ascii") as file:
-            file.write(JAVA)
-        compiled = run("javac", "-d", where, os.path.join(where, "Busy.java"))
-        check(compiled.returncode == 0, compiled.stderr)
+        java_class(where, "Busy", JAVA)
         # Compiled once and at once: what is compiled after the names were written has none.
         with running("java", "-XX:-TieredCompilation", "-Xbatch", "-XX:CompileCommand=quiet",
                      "-XX:CompileCommand=dontinline,Busy::*", *options, "-cp", where, "Busy") as program:

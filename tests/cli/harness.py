@@ -258,6 +258,21 @@ def directory():
         shutil.rmtree(path, ignore_errors=True)
 
 
+def written(where, name, text):
+    """The path of a file with that text."""
+    path = os.path.join(where, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def java_class(where, name, text):
+    """Compiled there, to be run with -cp."""
+    need_program("java")
+    compiled = run(need_program("javac"), "-d", where, written(where, f"{name}.java", text))
+    check(compiled.returncode == 0, compiled.stderr)
+
+
 def wait_until(condition, what):
     """Looks until it is true, or fails: for what has no event to wait for."""
     deadline = time.monotonic() + PATIENCE

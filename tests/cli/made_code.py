@@ -8,7 +8,7 @@ import platform
 import subprocess
 
 from busy_programs import running
-from harness import (Skip, case, check, ctop_ok, directory, main, need_program, need_root, record_work, run, share_complete)
+from harness import (Skip, case, check, ctop_ok, directory, java_class, main, need_program, need_root, record_work, run, share_complete, written)
 
 SAMPLES_LEAST = 50
 # Of made code no more is known than what it does at the time; a sample while it is being replaced is lost.
@@ -87,13 +87,6 @@ def need_this_machine():
     need_root()
 
 
-def written(where, name, text):
-    path = os.path.join(where, name)
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
-    return path
-
-
 def share(where, program):
     recording = record_work(where, [program.pid], 1, "-e", "cpu-clock:u", "-p", program.pid)
     if recording.stats["samples"] < SAMPLES_LEAST:
@@ -106,9 +99,7 @@ def share(where, program):
 
 @contextlib.contextmanager
 def java(where, *options):
-    need_program("java")
-    compiled = run(need_program("javac"), "-d", where, written(where, "Chain.java", JAVA))
-    check(compiled.returncode == 0, compiled.stderr)
+    java_class(where, "Chain", JAVA)
     with running("java", "-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Chain::*", *options,
                  "-cp", where, "Chain") as program:
         yield program

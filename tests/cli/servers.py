@@ -13,7 +13,7 @@ import time
 import urllib.request
 
 from goroutines import build as build_goroutines, stacks_of
-from harness import CTOP, case, check, child, directory, main, need_program, need_root, run
+from harness import CTOP, case, check, child, directory, java_class, main, need_program, need_root, written
 from thread_times import check_adds_up
 from waits import check_sum, waits_of
 
@@ -119,13 +119,6 @@ def ask(port, path):
             answer.read()
 
 
-def go_source(where):
-    path = os.path.join(where, "server.go")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(GO)
-    return path
-
-
 def served(where, *command):
     """What was recorded of a server that was idle, asked, and ended; how many seconds it slept, and the thread that it says does that."""
     path, stats = os.path.join(where, "s.ctop"), os.path.join(where, "stats.json")
@@ -169,10 +162,7 @@ def check_server(where, command, sleeps, idles, comm=None):
 def of_python():
     need_root()
     with directory() as where:
-        path = os.path.join(where, "server.py")
-        with open(path, "w", encoding="ascii") as file:
-            file.write(PYTHON)
-        check_server(where, [sys.executable, path], ("[sleep]",), ("[poll]",))
+        check_server(where, [sys.executable, written(where, "server.py", PYTHON)], ("[sleep]",), ("[poll]",))
 
 
 @case
@@ -185,12 +175,8 @@ def of_node():
 @case
 def of_a_jvm():
     need_root()
-    need_program("javac")
     with directory() as where:
-        with open(os.path.join(where, "Server.java"), "w", encoding="ascii") as file:
-            file.write(JAVA)
-        built = run("javac", "-d", where, os.path.join(where, "Server.java"))
-        check(built.returncode == 0, built.stderr)
+        java_class(where, "Server", JAVA)
         check_server(where, [need_program("java"), "-cp", where, "Server"], ("[lock]", "JVM_Sleep"), ("[poll]", "Java_sun_nio_ch_EPoll_wait"), comm="HTTP-Dispatcher")
 
 
@@ -199,7 +185,7 @@ def of_go():
     """Its threads wait for work; of its goroutines the one that listens waits all the time, and those that answer sleep, by looks about each 100 ms."""
     need_root()
     with directory() as where:
-        path, stats, slept, _ = served(where, build_goroutines(where, source=go_source(where)))
+        path, stats, slept, _ = served(where, build_goroutines(where, source=written(where, "server.go", GO)))
         check_adds_up(stats)
         check_sum(stats, waits_of(path))
         parked = collections.Counter()

@@ -6,7 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from harness import BUILD, check, need_program, run  # noqa: E402
+from harness import BUILD, check, java_class, need_program, run, written  # noqa: E402
 
 # The outermost functions there can be, and no others: what makes a stack complete.
 ROOTS = {"_start", "_dl_start_user", "clone", "clone3", "__clone", "__clone3", "thread_start",
@@ -189,13 +189,6 @@ fn main() {
 """
 
 
-def written(where, name, text):
-    path = os.path.join(where, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
-
-
 def compiling(compiler):
     need_program(compiler)
     return lambda where: (compiler, "-O2", "-std=c++17", "-c", written(where, "big.cpp", BIG_CXX),
@@ -243,8 +236,7 @@ def running_java(seconds, *options):
     need_program("javac")
 
     def command(where):
-        compiled = run("javac", "-d", where, written(where, "Busy.java", BUSY_JAVA % seconds))
-        check(compiled.returncode == 0, compiled.stderr)
+        java_class(where, "Busy", BUSY_JAVA % seconds)
         return ("java", *options, "-cp", where, "Busy")
     return command
 

@@ -9,16 +9,9 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from harness import (BUILD, Skip, case, check, ctop_ok, directory, main, need_program, need_root, record, record_cpu_time, run)  # noqa: E402
+from harness import (BUILD, Skip, case, check, ctop_ok, directory, main, need_program, need_root, record, record_cpu_time, run, written)  # noqa: E402
 
 LOOK_UP = os.path.join(BUILD, "symbols", "look_up")
-
-
-def written(where, name, text):
-    path = os.path.join(where, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
 
 
 def built(*command, **options):
