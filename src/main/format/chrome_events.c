@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <ctop/base/among.h>
+
 #include "json.h"
 #include "pieces.h"
 
@@ -46,14 +48,6 @@ struct chrome_part chrome_part_of(const struct export_request *request,
 	};
 }
 
-static bool is_among(int32_t number, const int32_t *items, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (items[i] == number)
-			return true;
-	return nr == 0;
-}
-
 bool chrome_cut(const struct chrome_part *part, uint64_t *from_ns, uint64_t *to_ns)
 {
 	*from_ns = *from_ns > part->from_ns ? *from_ns : part->from_ns;
@@ -65,8 +59,8 @@ bool chrome_shows(const struct chrome_part *part, const struct timeline_thread *
 {
 	const struct history_filter *filter = part->filter;
 	return thread->until_ns >= part->from_ns && thread->began_ns <= part->to_ns &&
-	       is_among(thread->pid, filter->pids, filter->nr_pids) &&
-	       is_among(thread->tid, filter->tids, filter->nr_tids) &&
+	       among(thread->pid, filter->pids, filter->nr_pids) &&
+	       among(thread->tid, filter->tids, filter->nr_tids) &&
 	       (!filter->comm || !strcmp(thread->name, filter->comm));
 }
 

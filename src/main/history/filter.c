@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <ctop/base/among.h>
+
 #include "internal.h"
 
 void history_set_filter(struct history *history, const struct history_filter *filter)
@@ -22,14 +24,6 @@ const struct history_filter *history_filter(const struct history *history)
 bool history_is_beside(const struct history *history)
 {
 	return history->filter.beside;
-}
-
-static bool among(int32_t value, const int32_t *list, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (list[i] == value)
-			return true;
-	return nr == 0;
 }
 
 /* Samples of several CPUs come nearly in order: one from before the first counts as taken with it. */

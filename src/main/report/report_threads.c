@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/among.h>
 #include <ctop/base/clock.h>
 #include <ctop/base/vec.h>
 
@@ -84,20 +85,13 @@ double report_threads_percent(const struct report_threads *threads, const struct
 
 /* ---- rows of those without samples ---- */
 
-static bool among(int32_t value, const struct int32_list *list)
-{
-	for (size_t i = 0; i < list->nr; i++)
-		if (list->items[i] == value)
-			return true;
-	return list->nr == 0;
-}
-
 /* Of a filter of samples nobody knows whether they would pass it. */
 static bool pass(const struct thread_times *times, const struct options *options)
 {
-	return among(times->pid, &options->filter_pids) &&
-	       (times->tid < 0 ? !options->filter_tids.nr && !options->comm
-			       : among(times->tid, &options->filter_tids)) &&
+	return among(times->pid, options->filter_pids.items, options->filter_pids.nr) &&
+	       (times->tid < 0
+			? !options->filter_tids.nr && !options->comm
+			: among(times->tid, options->filter_tids.items, options->filter_tids.nr)) &&
 	       (!options->comm || !strcmp(times->name, options->comm)) &&
 	       !options->filter_cpus.nr && !options->module && !options->nr_labels &&
 	       !options->kernel_only && !options->user_only;

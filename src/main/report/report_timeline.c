@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/among.h>
 #include <ctop/base/clock.h>
 #include <ctop/history/timeline.h>
 
@@ -21,20 +22,12 @@ struct chart {
 	struct text *out;
 };
 
-static bool among(int32_t value, const struct int32_list *list)
-{
-	for (size_t i = 0; i < list->nr; i++)
-		if (list->items[i] == value)
-			return true;
-	return list->nr == 0;
-}
-
 /* Filters that are of samples alone say nothing of threads. */
 static bool passes(const struct chart *chart, const struct timeline_thread *thread)
 {
 	const struct options *options = chart->options;
-	return among(thread->pid, &options->filter_pids) &&
-	       among(thread->tid, &options->filter_tids) &&
+	return among(thread->pid, options->filter_pids.items, options->filter_pids.nr) &&
+	       among(thread->tid, options->filter_tids.items, options->filter_tids.nr) &&
 	       (!options->comm || !strcmp(thread->name, options->comm)) &&
 	       thread->until_ns >= chart->from_ns && thread->began_ns <= chart->to_ns;
 }
