@@ -10,11 +10,12 @@
 /* Written into recordings. */
 enum trace_refusal {
 	TRACE_NOT_REFUSED,
-	TRACE_REFUSED, /* of another user, of a program that hides itself, by another security module */
+	TRACE_REFUSED,		    /* of another user, of a program that hides itself */
 	TRACE_REFUSED_TO_OTHERS,    /* kernel.yama.ptrace_scope 1: only who started it may */
 	TRACE_REFUSED_TO_USERS,	    /* 2: only root */
 	TRACE_REFUSED_TO_ALL,	    /* 3 */
 	TRACE_REFUSED_IN_CONTAINER, /* to a root without CAP_SYS_PTRACE */
+	TRACE_REFUSED_TO_ROOT,	    /* to one that has it: by a security module */
 	NR_TRACE_REFUSALS
 };
 

@@ -28,7 +28,7 @@ enum trace_refusal trace_refusal_of(int scope, bool may_trace_all, bool is_root)
 	if (scope >= 3)
 		return TRACE_REFUSED_TO_ALL;
 	if (may_trace_all)
-		return TRACE_REFUSED;
+		return is_root ? TRACE_REFUSED_TO_ROOT : TRACE_REFUSED;
 	if (is_root)
 		return TRACE_REFUSED_IN_CONTAINER;
 	return scope == 2   ? TRACE_REFUSED_TO_USERS
@@ -60,6 +60,9 @@ const char *trace_refusal_words(uint64_t refusal)
 					 "started again with another: nobody may",
 		[TRACE_REFUSED_IN_CONTAINER] = "this root has no CAP_SYS_PTRACE: give it to the "
 					       "container (docker run --cap-add SYS_PTRACE)",
+		[TRACE_REFUSED_TO_ROOT] =
+			"the kernel keeps it even from root, as security modules do (cat "
+			"/sys/kernel/security/lsm): what these log says which",
 	};
 	return refusal < NR_TRACE_REFUSALS ? words[refusal] : NULL;
 }

@@ -15,6 +15,7 @@ static void each_cause_has_its_remedy(void)
 	CHECK_EQ(trace_refusal_of(3, true, true), TRACE_REFUSED_TO_ALL);
 	/* Whom Yama lets, another module may refuse. */
 	CHECK_EQ(trace_refusal_of(2, true, false), TRACE_REFUSED);
+	CHECK_EQ(trace_refusal_of(0, true, true), TRACE_REFUSED_TO_ROOT);
 	CHECK_EQ(trace_refusal_of(1, false, true), TRACE_REFUSED_IN_CONTAINER);
 	CHECK(!trace_refusal_words(TRACE_NOT_REFUSED));
 	for (uint64_t refusal = TRACE_REFUSED; refusal < NR_TRACE_REFUSALS; refusal++)
