@@ -433,6 +433,23 @@ def computing_and_waiting_in_one_tree():
 
 
 @case
+def a_range_takes_the_part_of_each_wait_that_lies_in_it():
+    need_root()
+    with directory() as where, target("waiters") as program:
+        path, stats, _ = record_waits(where, "-p", program.pid, "--duration", "4")
+        cuts = 0, 0.7, 1.9, 2.4, 3.5, None
+        parts = [waits_of(path, *(("--from", str(begin)) if begin else ()), *(("--to", str(end)) if end else ()))
+                 for begin, end in zip(cuts, cuts[1:])]
+        whole = waits_of(path)
+    for begin, end, part in list(zip(cuts, cuts[1:], parts))[1:-1]:  # the first begins where the first sample lies
+        for thread in "idle", "poller":  # they wait all the time
+            found = sum(part[thread].values()) / 1e9
+            check(abs(found - (end - begin)) < 0.02 * (end - begin), f"{thread} from {begin} to {end} s: {found} s")
+    # Nothing is counted twice, or by nobody.
+    check(sum((collections.Counter(part["idle"]) for part in parts), collections.Counter()) == whole["idle"], f"{parts}: {whole['idle']}")
+
+
+@case
 def what_for_stands_where_it_is_asked_to():
     need_root()
     with directory() as where, target("waiters") as program:

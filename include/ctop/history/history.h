@@ -55,7 +55,7 @@ struct history_filter {
 	const char *module; /* the leaf's module: file name or path, exact; "[unknown]": none */
 	const char *const *labels; /* of the run, each "KEY=VALUE": all of them; see labels.c */
 	size_t nr_labels;
-	uint64_t from_ns; /* since the first sample; 0: no limit */
+	uint64_t from_ns; /* since the first sample; 0: no limit. Of a wait the part that lies between them is taken */
 	uint64_t to_ns;
 	bool kernel_only; /* leaf in the kernel */
 	bool user_only;	  /* drop samples whose leaf is in the kernel */
@@ -189,6 +189,11 @@ uint64_t history_event_period(const struct history *history, size_t event);
 uint64_t history_event_frequency_hz(const struct history *history, size_t event);
 /* Of threads that wait, not of what is sampled: its weights are ns. Behind all that is sampled. */
 bool history_is_wait(const struct history *history, uint32_t event);
+/*
+ * What lies from one time on and before another of a wait so long that ended then. Short waits that nobody looked at are one sample for all since
+ * the last: of these it is an estimate.
+ */
+uint64_t history_wait_within(uint64_t end_ns, uint64_t length_ns, uint64_t from_ns, uint64_t to_ns);
 /* The event of that time, which has one of its own. */
 bool history_is_of_time(const struct history *history, uint32_t event, enum time_shown time);
 /* Whether there is such an event. */

@@ -106,6 +106,7 @@ struct event {
 	const char *name, *asked;
 	uint64_t period, frequency_hz;
 	enum weight_unit unit;
+	bool is_wait;
 	uint64_t samples, weight;	    /* before the filter */
 	uint64_t weight_least, weight_most; /* of a sample */
 	uint64_t weight_shown;		    /* of those that passed the filter */
@@ -194,7 +195,7 @@ struct moment {
 	uint64_t time_ns;
 	uint32_t stack;
 	uint32_t
-		weight; /* of a heavy sample there are several in a row, the others not counted as samples: */
+		weight; /* of a heavy sample there are several in a row, of a wait back in time, the others not counted as samples: */
 };
 enum { MOMENTS_LEAST = 4096 };
 #define MOMENT_GOES_ON (UINT64_C(1) << 63) /* in time_ns */

@@ -26,17 +26,36 @@ bool history_is_beside(const struct history *history)
 	return history->filter.beside;
 }
 
-/* Samples of several CPUs come nearly in order: one from before the first counts as taken with it. */
-static bool in_time(const struct history *history, uint64_t time_ns)
+uint64_t history_wait_within(uint64_t end_ns, uint64_t length_ns, uint64_t from_ns, uint64_t to_ns)
+{
+	const uint64_t began_ns = end_ns > length_ns ? end_ns - length_ns : 0;
+	const uint64_t first_ns = began_ns > from_ns ? began_ns : from_ns;
+	const uint64_t last_ns = end_ns < to_ns ? end_ns : to_ns;
+	return first_ns < last_ns ? last_ns - first_ns : 0;
+}
+
+bool history_cut_to_time(const struct history *history, uint32_t event, struct sample *sample)
 {
 	const struct history_filter *filter = &history->filter;
-	uint64_t since_ns = time_ns > history->origin_ns ? time_ns - history->origin_ns : 0;
-	return since_ns >= filter->from_ns && (!filter->to_ns || since_ns < filter->to_ns);
+	/* Samples of several CPUs come nearly in order: one from before the first counts as taken with it. */
+	const uint64_t origin_ns = history->origin_ns;
+	uint64_t since_ns = sample->time_ns > origin_ns ? sample->time_ns - origin_ns : 0;
+	const uint64_t to_ns = filter->to_ns ? filter->to_ns : UINT64_MAX;
+	const bool ends_within = since_ns >= filter->from_ns && since_ns < to_ns;
+	if (!history_is_wait(history, event) || !sample->weight || !(filter->from_ns || filter->to_ns))
+		return ends_within;
+	/* What was waited before the first sample belongs to the beginning. */
+	const uint64_t from_ns = filter->from_ns ? origin_ns + filter->from_ns : 0;
+	const uint64_t until_ns = filter->to_ns ? origin_ns + to_ns : UINT64_MAX;
+	sample->weight = history_wait_within(sample->time_ns, sample->weight, from_ns, until_ns);
+	if (sample->time_ns >= until_ns)
+		sample->time_ns = until_ns - 1;
+	return sample->weight != 0;
 }
 
 bool history_is_wait(const struct history *history, uint32_t number)
 {
-	return !strcmp(history->events.items[number].name, WAIT_EVENT);
+	return history->events.items[number].is_wait;
 }
 
 bool history_is_of_time(const struct history *history, uint32_t number, enum time_shown time)
@@ -108,8 +127,7 @@ bool history_passes(const struct history *history, const struct sample *sample,
 	       (!filter->comm || strcmp(task->comm, filter->comm) == 0) &&
 	       (filter->beside || history_counts_event(history, stack->event)) &&
 	       (!filter->module || history_is_module(module, filter->module)) &&
-	       in_time(history, sample->time_ns) && !(filter->kernel_only && !kernel) &&
-	       !(filter->user_only && kernel);
+	       !(filter->kernel_only && !kernel) && !(filter->user_only && kernel);
 }
 
 /* ---- what a filter could have named ---- */

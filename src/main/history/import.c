@@ -66,7 +66,7 @@ static int import_event(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct event_row row;
 	tables_event(&history->reader, id, &row);
-	const struct event event = {.period = row.period,
+	struct event event = {.period = row.period,
 				    .frequency_hz = row.frequency_hz,
 				    .unit = row.weight_unit < NR_WEIGHT_UNITS
 						    ? (enum weight_unit)row.weight_unit
@@ -75,6 +75,7 @@ static int import_event(struct history *history, uint32_t id, uint32_t *to)
 				    .asked = intern_string(history, row.asked)};
 	if (!event.name || !event.asked)
 		return -ENOMEM;
+	event.is_wait = !strcmp(event.name, WAIT_EVENT);
 	for (*to = 0; *to < history->events.nr; ++*to) {
 		const struct event *known = &history->events.items[*to];
 		if (known->name == event.name && known->asked == event.asked)
@@ -453,15 +454,24 @@ static void add_to_totals(struct history *history, const struct sample *sample,
 	totals->reasons[sample->reason]++;
 }
 
+/* What the filter leaves of it. False: nothing. */
+static bool passes(const struct history *history, struct sample *sample,
+		   const struct counted_stack *stack)
+{
+	return history_passes(history, sample, stack) &&
+	       history_cut_to_time(history, stack->event, sample);
+}
+
 /* One that was counted when its source was read first. */
 static int follow_one(struct history *history, const struct sample *sample,
 		      struct counted_stack *stack, uint32_t row)
 {
-	if (history->filtered && !history_passes(history, sample, stack))
+	struct sample part = *sample;
+	if (history->filtered && !passes(history, &part, stack))
 		return 0;
 	stack->samples = 0;
 	int result = count_known(history, sample, stack, &row);
-	return result ? result : history_keep_sample(history, sample, row, stack->event);
+	return result ? result : history_keep_sample(history, &part, row, stack->event);
 }
 
 /* Returns whether its samples have different weights. */
@@ -480,6 +490,7 @@ static int import_one(struct history *history, const struct sample *sample,
 		      struct counted_stack *stack, uint32_t row)
 {
 	struct history_totals *totals = &history->totals;
+	struct sample part;
 	int result = 0;
 	totals->samples_before++;
 	stack->weight = count_weight(history, sample->weight);
@@ -490,8 +501,11 @@ static int import_one(struct history *history, const struct sample *sample,
 		return result;
 	if (history->filtered) {
 		note_leaf(history, stack);
-		if (!history_passes(history, sample, stack))
+		part = *sample;
+		if (!passes(history, &part, stack))
 			return 0;
+		sample = &part;
+		stack->weight = part.weight < stack->weight ? part.weight : stack->weight;
 	}
 	const bool is_beside = !history_counts_event(history, stack->event);
 	if (!is_beside)

@@ -135,9 +135,11 @@ void history_update_module_names(struct history *history);
 
 /* ---- a sample of a counted stack ---- */
 
-/* What the filter says of it. */
+/* What the filter says of it, its time aside. */
 bool history_passes(const struct history *history, const struct sample *sample,
 		    const struct counted_stack *stack);
+/* Leaves of it what lies in the filter's range of time: a wait is all the time up to its sample's, anything else a moment. False: nothing. */
+bool history_cut_to_time(const struct history *history, uint32_t event, struct sample *sample);
 /* Keeps it. 0 or -ENOMEM. */
 int history_keep_sample(struct history *history, const struct sample *sample, uint32_t stack,
 			uint8_t event);

@@ -50,17 +50,19 @@ static int keep(struct moments_kept *moments, const struct moment *moment)
 	return 0;
 }
 
-static int keep_all(struct moments_kept *moments, uint64_t time_ns, uint32_t stack, uint64_t weight)
+static int keep_all(struct moments_kept *moments, uint64_t time_ns, uint32_t stack, uint64_t weight,
+		    bool is_wait)
 {
 	/* What is heavier still is damage: an hour of ns is less. */
 	enum { PARTS_MOST = 1024 };
-	struct moment moment = {.time_ns = time_ns & ~MOMENT_GOES_ON, .stack = stack};
+	struct moment moment = {.time_ns = time_ns &= ~MOMENT_GOES_ON, .stack = stack};
 	int result = 0;
 	for (int part = 0; !result && part < PARTS_MOST && (weight || !part); part++) {
 		moment.weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
 		weight -= moment.weight;
 		result = keep(moments, &moment);
-		moment.time_ns |= MOMENT_GOES_ON;
+		time_ns -= is_wait && moment.weight < time_ns ? moment.weight : 0;
+		moment.time_ns = time_ns | MOMENT_GOES_ON;
 	}
 	return result;
 }
@@ -121,7 +123,9 @@ static int tell_timeline(struct history *history, const struct sample *sample, u
 
 int history_note_moment(struct history *history, const struct sample *sample, uint32_t stack)
 {
-	const int result = keep_all(&history->moments, sample->time_ns, stack, sample->weight);
+	const int result =
+		keep_all(&history->moments, sample->time_ns, stack, sample->weight,
+			 history_is_wait(history, history->stacks.items[stack].event));
 	return result ? result : tell_timeline(history, sample, stack);
 }
 

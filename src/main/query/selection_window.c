@@ -204,10 +204,21 @@ static int count_last_seconds(struct selection *selection)
 
 /* ---- from one moment to another ---- */
 
-static bool is_in_range(const struct selection *selection, const struct moment *moment)
+/* What of it lies in the range: of a wait a part. False: nothing. */
+static bool take_in_range(const struct selection *selection, const struct moment *moment,
+			  struct stack_count *count)
 {
+	const struct history *history = selection->history;
 	const uint64_t time_ns = moment->time_ns & ~MOMENT_GOES_ON;
-	return time_ns >= selection->from_ns && time_ns < selection->to_ns;
+	const bool ends_later = time_ns >= selection->to_ns;
+	*count = (struct stack_count){!(moment->time_ns & MOMENT_GOES_ON), moment->weight};
+	if (!moment->weight || !history_is_wait(history, history->stacks.items[moment->stack].event))
+		return time_ns >= selection->from_ns && !ends_later;
+	/* What goes on with it and lies in the range as well has not been counted, if this reaches out of it. */
+	count->samples = count->samples || ends_later;
+	count->weight = history_wait_within(time_ns, moment->weight, selection->from_ns,
+					    selection->to_ns);
+	return count->weight;
 }
 
 /* Single samples are there from the range's beginning on. */
@@ -235,11 +246,12 @@ static void count_moments(struct selection *selection)
 	const struct moments_kept *moments = &selection->history->moments;
 	for (size_t i = 0; i < moments->ring.nr; i++) {
 		const struct moment *moment = &moments->ring.items[i];
-		if (!is_in_range(selection, moment) || moment->stack >= selection->fresh.nr)
+		struct stack_count part;
+		if (moment->stack >= selection->fresh.nr ||
+		    !take_in_range(selection, moment, &part))
 			continue;
-		struct stack_count *count = &selection->fresh.items[moment->stack];
-		count->samples += !(moment->time_ns & MOMENT_GOES_ON);
-		count->weight += moment->weight;
+		selection->fresh.items[moment->stack].samples += part.samples;
+		selection->fresh.items[moment->stack].weight += part.weight;
 	}
 	selection->totals.from_ns = selection->from_ns;
 	selection->totals.to_ns = selection->to_ns;
@@ -303,8 +315,10 @@ static void square_range(const struct selection *selection, double *squares)
 		add_squares(selection, squares, &selection->history->seconds.buckets.items[row], 1);
 	for (size_t i = 0; has_moments(selection) && i < moments->ring.nr; i++) {
 		const struct moment *moment = &moments->ring.items[i];
-		if (is_in_range(selection, moment) && moment->stack < selection->stacks.nr)
-			squares[moment->stack] += (double)moment->weight * (double)moment->weight;
+		struct stack_count part;
+		if (moment->stack < selection->stacks.nr &&
+		    take_in_range(selection, moment, &part))
+			squares[moment->stack] += (double)part.weight * (double)part.weight;
 	}
 }
 
