@@ -37,7 +37,7 @@ $(error missing: $(strip $(MISSING)). Run `make deps` to install what ctop needs
 endif
 endif
 LIB_CFLAGS = $(shell pkg-config --cflags $(LIBRARIES))
-LIB_LIBS   = $(shell pkg-config --libs $(LIBRARIES)) -lpfm -liberty -lm
+LIB_LIBS   = $(shell pkg-config --libs $(LIBRARIES)) -liberty -lm
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
 	-Wstrict-prototypes -Wmissing-prototypes -Wundef -Wcast-qual -Wwrite-strings \

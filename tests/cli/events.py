@@ -398,6 +398,20 @@ def the_place_of_a_mistake_is_marked():
 
 
 @case
+def without_libpfm_one_line_says_so():
+    with directory() as where:
+        result = run(need_program("gcc"), "-shared", "-o", os.path.join(where, "libpfm.so.4"), "-x", "c", "/dev/null")
+        check(result.returncode == 0, result.stderr)
+        without = {**os.environ, "LD_LIBRARY_PATH": where}
+        check_refused(ctop("record", "-e", "frobnicated_loads", "--", "true", env=without), 2, "unknown event 'frobnicated_loads'", "install libpfm4")
+        listed = ctop("list", env=without)
+        check(listed.returncode == 0 and "cpu-clock" in listed.stdout, listed.stderr)
+        for recorded in "cpu-clock", "page-faults":
+            result = ctop("record", "-q", "-e", recorded, "-o", os.path.join(where, "x.ctop"), "--", "true", env=without)
+            check(result.returncode == 0, result.stderr)
+
+
+@case
 def a_setuid_ctop_refuses():
     need_root()
     setpriv = need_program("setpriv")

@@ -5,7 +5,6 @@
  */
 #include "child_link.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include <ctop/base/clock.h>
+#include <ctop/base/library.h>
 #include <ctop/base/write_all.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/ipc/fetcher_protocol.h>
@@ -45,22 +45,14 @@ struct fetch {
 	int error; /* why it was given up; 0 */
 };
 
-/* dlsym() gives objects, and POSIX lets them be functions. */
-static bool take(void *handle, const char *name, void *function)
-{
-	void *symbol = dlsym(handle, name);
-	memcpy(function, &symbol, sizeof(symbol));
-	return symbol != NULL;
-}
-
 static bool open_library(struct library *library)
 {
 	void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_GLOBAL);
-	return handle && take(handle, "debuginfod_begin", &library->begin) &&
-	       take(handle, "debuginfod_find_debuginfo", &library->find) &&
-	       take(handle, "debuginfod_find_source", &library->find_source) &&
-	       take(handle, "debuginfod_set_progressfn", &library->set_progress) &&
-	       take(handle, "debuginfod_set_user_data", &library->set_user_data);
+	return handle && library_find(handle, "debuginfod_begin", &library->begin) &&
+	       library_find(handle, "debuginfod_find_debuginfo", &library->find) &&
+	       library_find(handle, "debuginfod_find_source", &library->find_source) &&
+	       library_find(handle, "debuginfod_set_progressfn", &library->set_progress) &&
+	       library_find(handle, "debuginfod_set_user_data", &library->set_user_data);
 }
 
 static int report(struct fetch *fetch, const struct fetch_report *report)
@@ -88,7 +80,7 @@ static int progress_of(struct fetch *fetch, long done, long total)
 static int progress(struct debuginfod_client *client, long done, long total)
 {
 	void *(*get_user_data)(struct debuginfod_client *);
-	if (!take(RTLD_DEFAULT, "debuginfod_get_user_data", &get_user_data))
+	if (!library_find(RTLD_DEFAULT, "debuginfod_get_user_data", &get_user_data))
 		return 0;
 	return progress_of(get_user_data(client), done, total);
 }

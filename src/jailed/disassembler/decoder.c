@@ -9,8 +9,9 @@
 #if __has_include(<capstone/capstone.h>)
 
 #include <capstone/capstone.h>
-#include <dlfcn.h>
 #include <elf.h>
+
+#include <ctop/base/library.h>
 
 #define AS_TEXT(number) #number
 #define LIBRARY(major)	"libcapstone.so." AS_TEXT(major)
@@ -35,29 +36,20 @@ struct decoder {
 
 void decoder_prepare(void)
 {
-	/* Stays loaded, and is found there when it is asked for again. */
-	dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-}
-
-/* POSIX lets a function's address pass through this union; ISO C knows no cast for it. */
-static bool find(void *library, const char *name, void *function)
-{
-	void *symbol = dlsym(library, name);
-	memcpy(function, &symbol, sizeof(symbol));
-	return symbol != NULL;
+	library_load(library_name);
 }
 
 static bool load(struct decoder *decoder)
 {
-	void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+	void *library = library_load(library_name);
 	decoder->library = library;
-	return library && find(library, "cs_open", &decoder->open) &&
-	       find(library, "cs_close", &decoder->close) &&
-	       find(library, "cs_option", &decoder->option) &&
-	       find(library, "cs_malloc", &decoder->malloc) &&
-	       find(library, "cs_free", &decoder->free) &&
-	       find(library, "cs_disasm_iter", &decoder->next) &&
-	       find(library, "cs_insn_group", &decoder->is_in_group);
+	return library && library_find(library, "cs_open", &decoder->open) &&
+	       library_find(library, "cs_close", &decoder->close) &&
+	       library_find(library, "cs_option", &decoder->option) &&
+	       library_find(library, "cs_malloc", &decoder->malloc) &&
+	       library_find(library, "cs_free", &decoder->free) &&
+	       library_find(library, "cs_disasm_iter", &decoder->next) &&
+	       library_find(library, "cs_insn_group", &decoder->is_in_group);
 }
 
 static bool is_x86(const struct decoder *decoder)

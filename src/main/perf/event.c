@@ -68,6 +68,9 @@ static int unknown(const struct event *event, struct error *error)
 	int code = error_usage(error, "unknown event '%s'", event->asked);
 	if (near[0])
 		error_remedy(error, "did you mean '%s'? 'ctop list' shows what there is", near);
+	else if (!libpfm_is_here())
+		error_remedy(error, "install libpfm4, which knows the CPU's own events by name; "
+				    "'ctop list' shows what there is without");
 	else
 		error_remedy(error, "'ctop list' shows what there is; for example: cycles, "
 				    "cpu-clock, page-faults, context-switches");

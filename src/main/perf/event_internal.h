@@ -18,6 +18,8 @@ void names_each(const struct catalog_reader *reader);
 
 /* ---- event_libpfm.c ---- */
 
+/* Whether it is installed: it is loaded when the first name is asked for that nothing else knows. */
+bool libpfm_is_here(void);
 /* What libpfm4 knows for this CPU, unit masks included. */
 bool libpfm_find(const char *name, struct event *event);
 void libpfm_each(const struct catalog_reader *reader);

@@ -3,23 +3,59 @@
 
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
-#include <string.h>
+
+#include <ctop/base/library.h>
+
+/* Its tables hold 41,000 addresses, a millisecond and a MiB of each process that it is loaded in: few events need it. */
+static struct libpfm {
+	void *handle;
+	__typeof__(&pfm_initialize) initialize;
+	__typeof__(&pfm_terminate) terminate;
+	__typeof__(&pfm_get_os_event_encoding) encode;
+	__typeof__(&pfm_get_pmu_info) pmu_info;
+	__typeof__(&pfm_get_event_info) event_info;
+	__typeof__(&pfm_get_event_next) event_next;
+	__typeof__(&pfm_get_event_attr_info) attribute_info;
+} pfm;
+
+static bool load(void)
+{
+	if (!pfm.handle)
+		pfm.handle = library_load("libpfm.so.4");
+	return pfm.handle && library_find(pfm.handle, "pfm_initialize", &pfm.initialize) &&
+	       library_find(pfm.handle, "pfm_terminate", &pfm.terminate) &&
+	       library_find(pfm.handle, "pfm_get_os_event_encoding", &pfm.encode) &&
+	       library_find(pfm.handle, "pfm_get_pmu_info", &pfm.pmu_info) &&
+	       library_find(pfm.handle, "pfm_get_event_info", &pfm.event_info) &&
+	       library_find(pfm.handle, "pfm_get_event_next", &pfm.event_next) &&
+	       library_find(pfm.handle, "pfm_get_event_attr_info", &pfm.attribute_info);
+}
+
+static bool begin(void)
+{
+	return load() && pfm.initialize() == PFM_SUCCESS;
+}
+
+bool libpfm_is_here(void)
+{
+	return load();
+}
 
 bool libpfm_find(const char *name, struct event *event)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
-	if (pfm_initialize() != PFM_SUCCESS)
+	if (!begin())
 		return false;
-	bool found = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT,
-					       &arg) == PFM_SUCCESS;
+	bool found =
+		pfm.encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) == PFM_SUCCESS;
 	if (found) {
 		event->type = attr.type;
 		event->config = attr.config;
 		event->config1 = attr.config1;
 		event->config2 = attr.config2;
 	}
-	pfm_terminate();
+	pfm.terminate();
 	return found;
 }
 
@@ -29,8 +65,7 @@ static void tell_unit_masks(const struct catalog_reader *reader, int index,
 	char name[EVENT_TEXT_BYTES];
 	for (int i = 0; i < info->nattrs; i++) {
 		pfm_event_attr_info_t attribute = {.size = sizeof(attribute)};
-		if (pfm_get_event_attr_info(index, i, PFM_OS_PERF_EVENT, &attribute) !=
-			    PFM_SUCCESS ||
+		if (pfm.attribute_info(index, i, PFM_OS_PERF_EVENT, &attribute) != PFM_SUCCESS ||
 		    attribute.type != PFM_ATTR_UMASK)
 			continue;
 		snprintf(name, sizeof(name), "%s:%s", info->name, attribute.name);
@@ -41,9 +76,9 @@ static void tell_unit_masks(const struct catalog_reader *reader, int index,
 
 static void tell_events(const struct catalog_reader *reader, const pfm_pmu_info_t *pmu)
 {
-	for (int i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
+	for (int i = pmu->first_event; i != -1; i = pfm.event_next(i)) {
 		pfm_event_info_t info = {.size = sizeof(info)};
-		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &info) != PFM_SUCCESS)
+		if (pfm.event_info(i, PFM_OS_PERF_EVENT, &info) != PFM_SUCCESS)
 			continue;
 		reader->event(reader->context, EVENT_CPU, info.name, info.desc ? info.desc : "");
 		tell_unit_masks(reader, i, &info);
@@ -52,14 +87,14 @@ static void tell_events(const struct catalog_reader *reader, const pfm_pmu_info_
 
 void libpfm_each(const struct catalog_reader *reader)
 {
-	if (pfm_initialize() != PFM_SUCCESS)
+	if (!begin())
 		return;
 	for (pfm_pmu_t pmu = PFM_PMU_NONE; pmu < PFM_PMU_MAX; pmu++) {
 		pfm_pmu_info_t info = {.size = sizeof(info)};
 		/* The kernel's own events have shorter names here, and raw codes have none. */
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && info.is_present &&
+		if (pfm.pmu_info(pmu, &info) == PFM_SUCCESS && info.is_present &&
 		    pmu != PFM_PMU_PERF_EVENT && pmu != PFM_PMU_PERF_EVENT_RAW)
 			tell_events(reader, &info);
 	}
-	pfm_terminate();
+	pfm.terminate();
 }
