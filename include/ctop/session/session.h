@@ -104,6 +104,7 @@ struct session_stats {
 	struct thread_times times;
 	uint64_t time_source, nr_timed; /* how many threads that is */
 	uint64_t untimed;		/* threads that were too many for it */
+	uint64_t switch_cost_ns;	/* time_account_switch_cost_ns() */
 	bool all_locked; /* they live, are several, and waited for locks when they were last looked at */
 	uint64_t waits; /* of the samples: what tells of waits, and was not sampled */
 	/* Of waiting that is told by stacks: shared out over short waits that were seen, an estimate. */

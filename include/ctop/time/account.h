@@ -183,6 +183,9 @@ void time_account_set_holder(struct time_account *account, int32_t tid, int32_t 
 /* Threads that were beyond the bound: they are in no sum. */
 uint64_t time_account_nr_left_out(const struct time_account *account);
 
+/* How long after a thread has got a CPU the kernel's record of that comes, on the average: found out by its own counts, and taken off. */
+uint64_t time_account_switch_cost_ns(const struct time_account *account);
+
 /* Threads so far; of those added up each counts. */
 uint64_t time_account_nr_threads(const struct time_account *account);
 struct thread_times time_account_sum(const struct time_account *account, uint64_t ns);

@@ -104,6 +104,8 @@ const struct fact_row fact_rows[] = {
 		 stats.times.ns[TIME_WAITING], AT_END),
 	UNLESS_0("stats.time.unknown_ns", "time.unknown_seconds", FACT_NS,
 		 stats.times.ns[TIME_UNKNOWN], AT_END),
+	UNLESS_0("stats.time.switch_cost_ns", "time.switch_cost_ns", FACT_NUMBER,
+		 stats.switch_cost_ns, AT_END),
 	WAITS("lock", WAIT_LOCK),
 	WAITS("io", WAIT_IO),
 	WAITS("poll", WAIT_POLL),

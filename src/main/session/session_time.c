@@ -493,6 +493,7 @@ void session_add_times(struct session *session, struct session_stats *stats)
 	stats->untimed = time_account_nr_left_out(time->account);
 	stats->all_locked = time_account_all_locked(time->account);
 	stats->time_source = time->source;
+	stats->switch_cost_ns = time_account_switch_cost_ns(time->account);
 	stats->waits_estimated_ns = time_account_estimated_ns(time->account);
 	stats->waits_refused = time->nr_refused;
 	stats->waits_refused_by = time->refusal;

@@ -159,6 +159,12 @@ static int take_switch(struct time_account *account, const struct record *record
 	/* A thread that was attached twice has each record twice. */
 	if (record->switched.out ? is_off : thread->doing == RUNS)
 		return 0;
+	account_compare_counts(account, thread, account_kind_of(thread->doing), at);
+	if (!record->switched.out) {
+		thread->nr_recorded++;
+		if (is_off)
+			at = account_got_cpu(account, thread, at);
+	}
 	if (thread->doing == UNKNOWN)
 		account_charge(account, thread, TIME_UNKNOWN, at);
 	else if (record->switched.out)
@@ -418,7 +424,7 @@ static bool is_off(char state)
 }
 
 /* With records a look says what they left open: of a thread that has had none yet, and behind a loss. */
-static void look_beside_records(const struct time_account *account, struct thread *thread,
+static void look_beside_records(struct time_account *account, struct thread *thread,
 				const struct thread_look *look, uint64_t at)
 {
 	if (thread->doing == SEEN_READY && !is_off(look->state) && at > thread->since)
@@ -430,6 +436,8 @@ static void look_beside_records(const struct time_account *account, struct threa
 		thread->doing = is_off(look->state) ? SEEN_OFF : SEEN_READY;
 		wait_shares_begin(&thread->shares, at);
 	}
+	if (is_off(look->state))
+		account_note_count(account, thread, &look->sched, at);
 	thread->sched = look->sched;
 }
 

@@ -2,7 +2,7 @@
 #ifndef CTOP_TIME_ACCOUNT_INTERNAL_H
 #define CTOP_TIME_ACCOUNT_INTERNAL_H
 
-/* The account's threads, for its files: time_threads.c (the clock, and what they did), time_places.c (where they waited), time_account.c (what tells of it), time_sums.c (what is asked). */
+/* The account's threads, for its files: threads.c (the clock, and what they did), places.c (where they waited), account.c (what tells of it), switch_cost.c (how late records are), sums.c (what is asked). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +27,13 @@ enum doing {
 
 #define NO_CPU UINT32_MAX
 
+/* What the scheduler and the records have counted of a thread by some moment, and which stretch of the account's being on that was in. */
+struct counted {
+	uint64_t since_ns; /* 0: nothing */
+	uint64_t at, run_ns, nr_runs;
+	uint64_t recorded_ns, nr_recorded;
+};
+
 struct thread {
 	struct thread_times times; /* observed_ns: filled when it ends */
 	uint64_t began, since;	   /* by the clock of the account: of what it does now */
@@ -44,8 +51,11 @@ struct thread {
 	int64_t entered;     /* the call that it is in, by records of calls; -1: not known */
 	uint64_t entered_ns;
 	struct wait_shares shares;
-	uint64_t told; /* up to when it was told what it does */
-	bool is_told;  /* any of it was */
+	uint64_t nr_recorded;		 /* records of its getting a CPU */
+	uint64_t taken_ns;		 /* of the time before them: it had it already */
+	struct counted compared, looked; /* switch_cost.c */
+	uint64_t told;			 /* up to when it was told what it does */
+	bool is_told;			 /* any of it was */
 	UT_hash_handle hh;
 };
 
@@ -72,6 +82,12 @@ struct time_account {
 	uint64_t since_ns;   /* when that was */
 	uint64_t last_on_ns; /* how long it was on before it was switched off */
 	bool places_waits;   /* it is told where threads wait */
+	struct switch_cost {
+		uint64_t ns;
+		/* Since that was found out: what the scheduler has counted more than records. */
+		int64_t late_ns;
+		uint64_t nr_runs;
+	} switch_cost;
 	uint64_t estimated_ns;
 	struct {
 		struct wait_share *items;
@@ -87,7 +103,7 @@ struct time_account {
 /* Whether a record is of one that is left out, or makes it one. */
 bool account_leaves_out(struct time_account *account, const struct record *record);
 
-/* ---- time_threads.c ---- */
+/* ---- threads.c ---- */
 
 /* By the clock of the account. */
 uint64_t account_clock(const struct time_account *account, uint64_t ns);
@@ -122,13 +138,24 @@ void account_tell_end(const struct time_account *account, const struct thread *t
 /* What it has been doing, where nothing more comes to tell. */
 enum time_kind account_kind_of(enum doing doing);
 
-/* ---- time_sums.c ---- */
+/* ---- switch_cost.c ---- */
+
+/* When it got the CPU of which a record from then tells. */
+uint64_t account_got_cpu(const struct time_account *account, struct thread *thread, uint64_t at);
+/* The scheduler's count of a thread that has no CPU: compared with the records once those up to then have come. */
+void account_note_count(const struct time_account *account, struct thread *thread,
+			const struct sched_stat *stat, uint64_t at);
+/* It has done that since the last news, and goes on with it until then. */
+void account_compare_counts(struct time_account *account, struct thread *thread,
+			    enum time_kind kind, uint64_t until);
+
+/* ---- sums.c ---- */
 
 /* Its times as of then, if it goes on with that. */
 struct thread_times account_times_at(const struct thread *thread, enum time_kind last, uint64_t at);
 void account_add_times(struct thread_times *sum, const struct thread_times *times);
 
-/* ---- time_places.c ---- */
+/* ---- places.c ---- */
 
 /* Nothing more comes of it. */
 void account_close_shares(struct time_account *account, struct thread *thread);

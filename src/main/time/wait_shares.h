@@ -6,7 +6,7 @@
  * Which of a thread's waiting belongs to which of the stacks that it was seen waiting with. A wait that was looked at has all of its own time, exactly.
  * What nobody looked at goes to waits that were looked at and took about as long: looks at any time see of each kind as many as it takes of the time. A sample is one of so many waits,
  * however long they are: it takes what as many of its length come to, and where more than that gathers a part of it, by its length. That is an
- * estimate, and counted as one. The account (time_account.h) tells of every stretch of time; times are of its clock.
+ * estimate, and counted as one. The account (account.h) tells of every stretch of time; times are of its clock.
  */
 
 #include <stdbool.h>
