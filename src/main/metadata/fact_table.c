@@ -78,14 +78,14 @@ const struct fact_row fact_rows[] = {
 	FACT(NULL, "counted_share", FACT_SHARE, stats.counted_share, 0),
 	PROBLEM(late, OF_FILE | OF_PART, "late"),
 	PROBLEM(hurried, AT_END | OF_PART,
-		"broken stacks not waited for: ctop did not get the CPU to fetch their files or "
+		"broken stack(s) not waited for: ctop did not get the CPU to fetch their files or "
 		"maps in "
 		"time"),
-	PROBLEM(throttled, OF_FILE | OF_PART, "times throttled by the kernel"),
+	PROBLEM(throttled, OF_FILE | OF_PART, "time(s) throttled by the kernel"),
 	PROBLEM(lost_sideband, AT_END | OF_PART,
-		"records of maps, forks and exits lost: files of programs that ended at once may "
+		"record(s) of maps, forks and exits lost: files of programs that ended at once may "
 		"have no names"),
-	PROBLEM(unfollowed, AT_END, "threads without such records: the same"),
+	PROBLEM(unfollowed, AT_END, "thread(s) without such records: the same"),
 	FACT("stats.fewer_ns", NULL, FACT_NS, stats.fewer_ns, AT_END),
 	FACT("duration_ns", "duration_seconds", FACT_NS, duration_ns, AT_END),
 	FACT(NULL, "rate_hz", FACT_DECIMAL, rate_hz, 0),
@@ -114,25 +114,25 @@ const struct fact_row fact_rows[] = {
 	WAITS("fault", WAIT_FAULT),
 	WAITS("other", WAIT_OTHER),
 	WAITS("unseen", WAIT_UNSEEN),
-	PROBLEM(untimed, AT_END, "threads more than the account of their time has room for"),
+	PROBLEM(untimed, AT_END, "thread(s) more than the account of their time has room for"),
 	UNLESS_0("stats.waits_estimated_ns", "waits_estimated_seconds", FACT_NS,
 		 stats.waits_estimated_ns, AT_END),
 	UNLESS_0("stats.waits_refused", "waits_refused", FACT_NUMBER, stats.waits_refused, AT_END),
 	UNLESS_0("stats.waits_refused_by", "waits_refused_by", FACT_NUMBER, stats.waits_refused_by,
 		 AT_END),
 	PROBLEM(waits_silent, AT_END,
-		"times a thread's memory did not answer within 250 ms: where it waits is not "
+		"time(s) a thread's memory did not answer within 250 ms: where it waits is not "
 		"looked at any more, how long is known all the same"),
 	PROBLEM(waits_unasked, AT_END,
-		"looks at where threads wait that were not made: the process that looks could not "
+		"look(s) at where threads wait that were not made: the process that looks could not "
 		"be "
 		"started, as where a limit of processes or open files is reached"),
 	PROBLEM(waits_untold_ns, AT_END, "ns of waiting that ctop was too slow to tell"),
 	PROBLEM(wakings_lost, AT_END,
-		"records of wakings lost: of their threads the run-queue's time from waking on "
+		"record(s) of wakings lost: of their threads the run-queue's time from waking on "
 		"counts as waiting"),
 	PROBLEM(wakings_untold, AT_END,
-		"waits whose end the kernel's records of wakings do not tell: their run-queue's "
+		"wait(s) whose end the kernel's records of wakings do not tell: their run-queue's "
 		"time "
 		"from waking on counts as waiting"),
 	UNLESS_0("stats.switch_outs", "switch_outs", FACT_NUMBER, stats.switch_outs, AT_END),
@@ -148,20 +148,20 @@ const struct fact_row fact_rows[] = {
 		"ns of waits that ended of which ctop was too slow to tell who ended them"),
 	UNLESS_0("stats.calls", "calls", FACT_NUMBER, stats.calls, AT_END),
 	PROBLEM(calls_lost, AT_END,
-		"records of system calls lost: calls that these are of are not in the timeline"),
+		"record(s) of system calls lost: calls that these are of are not in the timeline"),
 	PROBLEM(calls_given_up, AT_END,
 		"second with more than 100,000 system calls: none were recorded from then on"),
 	UNLESS_0("stats.goroutines_refusal", "goroutines_refusal", FACT_NUMBER,
 		 stats.goroutines_refusal, AT_END),
 	PROBLEM(goroutines_left_out, AT_END,
-		"goroutines of a process more than are looked at (65,536)"),
+		"goroutine(s) of a process more than are looked at (65,536)"),
 	PROBLEM(goroutines_joined, AT_END,
-		"goroutines told as one, behind the first 16,384: their stacks and sums are whole"),
+		"goroutine(s) told as one, behind the first 16,384: their stacks and sums are whole"),
 	FACT("stats.ends", "stacks", FACT_ENDS, stats.ends, AT_END),
 	UNLESS_0("stats.first_stack_ns", "first_stack_seconds", FACT_NS, first_stack_ns, AT_END),
 	FACT("stats.frames", "frames", FACT_NUMBER, stats.frames, AT_END),
 	PROBLEM(unlined, AT_END,
-		"addresses not looked up in time: no lines or inlined functions there"),
+		"address(es) not looked up in time: no lines or inlined functions there"),
 	FACT(NULL, "unsymbolized_frames", FACT_NUMBER, unsymbolized_frames, 0),
 	FACT(NULL, "cpu_seconds", FACT_NS, cpu_ns, 0),
 	FACT("stats.cpu_ns.main", "cpu_seconds_of.main", FACT_NS, stats.cpu_ns[0], FACT_COST),
@@ -184,7 +184,7 @@ const struct fact_row fact_rows[] = {
 	     FACT_COST),
 	FACT("stats.ring_bytes", "ring_bytes", FACT_NUMBER, stats.ring_bytes, AT_END),
 	FACT(NULL, "output_bytes", FACT_NUMBER, output_bytes, 0),
-	PROBLEM(restarts, OF_FILE | OF_PART, "restarts of helper processes"),
+	PROBLEM(restarts, OF_FILE | OF_PART, "restart(s) of helper processes"),
 	FACT("unreadable", "unreadable", FACT_LIST, unreadable, AT_END | OF_PART),
 	FACT("step_down", "steps_down", FACT_LIST, fallbacks, FACT_AT_START | OF_FILE | OF_PART),
 };

@@ -160,6 +160,19 @@ static void add_busy(struct header *header)
 	header_end_line(header, "busy");
 }
 
+/* "wait(s)" of one is "wait". */
+static void add_counted(struct text *line, const char *words, uint64_t nr)
+{
+	const char *open = strchr(words, '('), *end = open ? strchr(open, ')') : NULL;
+	add_grouped(line, nr);
+	if (!end) {
+		text_addf(line, " %s", words);
+		return;
+	}
+	text_addf(line, " %.*s%.*s%s", (int)(open - words), words,
+		  nr == 1 ? 0 : (int)(end - open - 1), open + 1, end + 1);
+}
+
 /* What went wrong on the way, each by its name; nothing is said of what did not happen. */
 static void add_problems(struct header *header)
 {
@@ -175,8 +188,7 @@ static void add_problems(struct header *header)
 				  words + strlen("ns"));
 			continue;
 		}
-		add_grouped(line, nr);
-		text_addf(line, " %s", words);
+		add_counted(line, words, nr);
 	}
 	if (header->totals->cut_weights) {
 		text_add(line, line->size ? "; " : "");

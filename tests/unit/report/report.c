@@ -266,6 +266,8 @@ static void header(void)
 		{"duration_ns", "2000000000"},
 		{"stats.lost", "100"},
 		{"stats.late", "3"},
+		{"stats.throttled", "1"},
+		{"stats.restarts", "2"},
 		{"stats.cpu_ns.main", "20000000"},
 		{"stats.cpu_ns.collector", "100000000"},
 		{"stats.peak_rss_bytes", "23068672"},
@@ -279,10 +281,10 @@ static void header(void)
 	CHECK_STR(report, "target     program[42]\n"
 			  "host       box, Linux 6.1.0 x86_64, 2 CPUs\n"
 			  "event      cycles, opened as cpu-clock\n"
-			  "rate       999 Hz asked, 50 samples/s reached\n"
+			  "rate       999 Hz asked, 50 samples/s reached; throttled 1 time by the kernel\n"
 			  "duration   2.00 s, 100 samples, lost 100 (50.00%)\n"
 			  "weight     100 ms in 100 samples\n"
-			  "problems   3 late\n"
+			  "problems   3 late; 1 time throttled by the kernel; 2 restarts of helper processes\n"
 			  "stacks     complete 99.00%, broken 1.00% (no_table 1)\n"
 			  "call graph auto, copies of 32,768 bytes\n"
 			  "unnamed    0.44% of 229 frames\n"
