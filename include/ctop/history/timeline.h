@@ -173,8 +173,8 @@ bool timeline_find(const struct timeline *timeline, const size_t *rows, size_t n
 		   const uint8_t *found, size_t nr_found, const struct timeline_moment *from,
 		   int step, struct timeline_moment *moment);
 
-enum { TIMELINE_WAITS = 64 };
-/* The longest waits, the longest first; how many. Those that go on are among them. */
+enum { TIMELINE_WAITS = 1024 };
+/* The longest waits, the longest first; how many: of a timeline of little memory there are fewer. Those that go on are among them. */
 size_t timeline_longest_waits(const struct timeline *timeline,
 			      struct timeline_moment waits[TIMELINE_WAITS]);
 /* As they were recorded, in the place of what tiles tell of them: first this, then each. */

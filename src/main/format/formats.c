@@ -126,7 +126,7 @@ const struct format formats[] = {
 			   "microsecond; a slice's arguments are its number of samples and what "
 			   "they stand for. A second row of each thread has its states: computing, "
 			   "run queue, waiting for what, as the timeline has them, and arrows from "
-			   "who ended one of the 64 longest waits to its end. Threads begin "
+			   "who ended one of the 1,024 longest waits to its end. Threads begin "
 			   "with an arrow from who created them; their end, preemptions and "
 			   "migrations from CPU to CPU are instants. A third row has the "
 			   "system calls that a thread is known to have waited in, with what "

@@ -47,7 +47,7 @@ void timeline_clear(struct timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->rows.nr; i++)
 		free_row(timeline, &timeline->rows.items[i]);
-	timeline->rows.nr = timeline->nr_waits = 0;
+	timeline->rows.nr = timeline->waits.nr = 0;
 	index_clear(&timeline->by_ids);
 	forget_cgroups(timeline);
 	timeline_forget_call_names(timeline);
@@ -64,6 +64,7 @@ void timeline_free(struct timeline *timeline)
 		return;
 	timeline_clear(timeline);
 	free(timeline->rows.items);
+	free(timeline->waits.items);
 	free(timeline->call_names.items);
 	index_release(&timeline->by_ids);
 	index_release(&timeline->by_call_name);

@@ -83,8 +83,10 @@ struct timeline {
 	uint32_t run; /* timeline_set_run() */
 	/* That were asked for last, by the last bits of the tid, and 1; each is checked. */
 	uint32_t recent[TIMELINE_RECENT];
-	struct past_wait waits[TIMELINE_WAITS]; /* that are over, the longest first */
-	size_t nr_waits;
+	struct {
+		struct past_wait *items;
+		size_t nr, capacity;
+	} waits; /* that are over, the longest first */
 	struct {
 		char **items; /* paths; struct timeline_thread counts them from 1 */
 		size_t nr, capacity;

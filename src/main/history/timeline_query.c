@@ -15,10 +15,11 @@
 
 uint64_t timeline_bytes(const struct timeline *timeline)
 {
-	return sizeof(*timeline) + vec_bytes(&timeline->rows) + index_bytes(&timeline->by_ids) +
-	       timeline->tile_bytes + timeline->event_bytes + timeline->cgroup_bytes +
-	       vec_bytes(&timeline->cgroups) + timeline->call_bytes + timeline->call_name_bytes +
-	       vec_bytes(&timeline->call_names) + index_bytes(&timeline->by_call_name);
+	return sizeof(*timeline) + vec_bytes(&timeline->rows) + vec_bytes(&timeline->waits) +
+	       index_bytes(&timeline->by_ids) + timeline->tile_bytes + timeline->event_bytes +
+	       timeline->cgroup_bytes + vec_bytes(&timeline->cgroups) + timeline->call_bytes +
+	       timeline->call_name_bytes + vec_bytes(&timeline->call_names) +
+	       index_bytes(&timeline->by_call_name);
 }
 
 size_t timeline_nr_threads(const struct timeline *timeline)

@@ -5,24 +5,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/vec.h>
+
+enum { LEAST_WAITS = 64 };
+
 static uint64_t length_of(const struct past_wait *wait)
 {
 	return wait->at.to_ns - wait->at.time_ns;
 }
 
-/* Sorted; those that are too short for the list cost one comparison. */
-static void keep(struct timeline *timeline, const struct past_wait *wait)
+/* Into a list of so many at most, the longest first. One that is too short for a full list costs a comparison. */
+static void keep(struct past_wait *waits, size_t *nr, size_t most, const struct past_wait *wait)
 {
-	size_t at = timeline->nr_waits;
-	if (at == TIMELINE_WAITS && length_of(wait) <= length_of(&timeline->waits[at - 1]))
+	size_t at = *nr;
+	if (at == most && length_of(wait) <= length_of(&waits[at - 1]))
 		return;
-	if (at == TIMELINE_WAITS)
+	if (at == most)
 		at--;
 	else
-		timeline->nr_waits++;
-	for (; at && length_of(&timeline->waits[at - 1]) < length_of(wait); at--)
-		timeline->waits[at] = timeline->waits[at - 1];
-	timeline->waits[at] = *wait;
+		++*nr;
+	for (; at && length_of(&waits[at - 1]) < length_of(wait); at--)
+		waits[at] = waits[at - 1];
+	waits[at] = *wait;
+}
+
+/* A 32nd of the memory, within bounds. */
+static size_t most_of(const struct timeline *timeline)
+{
+	const uint64_t most = timeline->bytes_most / 32 / sizeof(*timeline->waits.items);
+	return most < LEAST_WAITS ? LEAST_WAITS : most < TIMELINE_WAITS ? most : TIMELINE_WAITS;
+}
+
+/* Without memory the shortest one gives way. */
+static void keep_over(struct timeline *timeline, const struct past_wait *wait)
+{
+	size_t most = most_of(timeline);
+	if (timeline->waits.nr < most && vec_reserve(&timeline->waits, timeline->waits.nr + 1))
+		most = timeline->waits.nr;
+	if (most)
+		keep(timeline->waits.items, &timeline->waits.nr, most, wait);
 }
 
 static struct past_wait in_hand(const struct timeline_row *row)
@@ -38,7 +59,7 @@ void timeline_follow_wait(struct timeline *timeline, struct timeline_row *row,
 	const bool goes_on = waits && row->waits && stretch->from_ns == before.to_ns;
 	if (row->waits && !goes_on) {
 		const struct past_wait over = in_hand(row);
-		keep(timeline, &over);
+		keep_over(timeline, &over);
 	}
 	row->waits = waits;
 	row->wait = (struct timeline_moment){
@@ -56,7 +77,7 @@ void timeline_follow_wait(struct timeline *timeline, struct timeline_row *row,
 
 void timeline_forget_waits(struct timeline *timeline)
 {
-	timeline->nr_waits = 0;
+	timeline->waits.nr = 0;
 	for (size_t i = 0; i < timeline->rows.nr; i++)
 		timeline->rows.items[i].waits = false;
 }
@@ -64,27 +85,28 @@ void timeline_forget_waits(struct timeline *timeline)
 void timeline_put_wait(struct timeline *timeline, const struct timeline_moment *wait)
 {
 	const struct past_wait past = {timeline->rows.items[wait->row].thread.serial, *wait};
-	keep(timeline, &past);
+	keep_over(timeline, &past);
 }
 
 size_t timeline_longest_waits(const struct timeline *timeline,
 			      struct timeline_moment waits[TIMELINE_WAITS])
 {
 	/* Those that are over, and among them those that go on. */
-	struct timeline all = {.nr_waits = timeline->nr_waits};
-	size_t nr = 0;
-	memcpy(all.waits, timeline->waits, sizeof(all.waits));
+	struct past_wait all[TIMELINE_WAITS];
+	size_t nr_all = timeline->waits.nr, nr = 0;
+	if (nr_all)
+		memcpy(all, timeline->waits.items, nr_all * sizeof(*all));
 	for (size_t i = 0; i < timeline->rows.nr; i++) {
 		if (!timeline->rows.items[i].waits)
 			continue;
 		const struct past_wait wait = in_hand(&timeline->rows.items[i]);
-		keep(&all, &wait);
+		keep(all, &nr_all, TIMELINE_WAITS, &wait);
 	}
-	for (size_t i = 0; i < all.nr_waits; i++) {
-		const size_t row = timeline_row_of(timeline, all.waits[i].serial);
+	for (size_t i = 0; i < nr_all; i++) {
+		const size_t row = timeline_row_of(timeline, all[i].serial);
 		if (row == SIZE_MAX)
 			continue;
-		waits[nr] = all.waits[i].at;
+		waits[nr] = all[i].at;
 		waits[nr++].row = row;
 	}
 	return nr;

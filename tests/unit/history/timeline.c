@@ -356,6 +356,27 @@ static void the_longest_waits_come_first(void)
 	end();
 }
 
+static void of_many_waits_the_longest_stay(void)
+{
+	enum { NR = 3000, SMALL = 256 << 10 };
+	struct timeline_moment waits[TIMELINE_WAITS];
+	for (int is_small = 0; is_small < 2; is_small++) {
+		begin(is_small ? SMALL : BYTES);
+		for (uint64_t i = 0, at_ms = 0; i < NR; i++) {
+			/* Each length once. */
+			const uint64_t ms = 1 + i * 7 % NR;
+			add(TID, THREAD_WAITS, at_ms, at_ms + ms);
+			add(TID, THREAD_COMPUTES, at_ms + ms, at_ms + ms + 1);
+			at_ms += ms + 1;
+		}
+		const size_t nr = timeline_longest_waits(timeline, waits);
+		CHECK(is_small ? nr >= 64 && nr < TIMELINE_WAITS : nr == TIMELINE_WAITS);
+		for (size_t i = 0; i < nr; i++)
+			CHECK_EQ(waits[i].to_ns - waits[i].time_ns, (NR - i) * MS);
+		end();
+	}
+}
+
 static void who_ended_a_wait_is_kept(void)
 {
 	struct timeline_moment waits[TIMELINE_WAITS];
@@ -687,6 +708,7 @@ int main(void)
 	RUN(a_sampled_stack_comes_before_a_wait);
 	RUN(moments_are_found_in_the_order_of_time);
 	RUN(the_longest_waits_come_first);
+	RUN(of_many_waits_the_longest_stay);
 	RUN(who_ended_a_wait_is_kept);
 	RUN(what_happened_to_a_thread_is_kept);
 	RUN(many_events_become_few_marks);
