@@ -37,8 +37,12 @@ void live_code_doubt(struct live_code *code, uint64_t address);
 /* What was wished for, and how often something was missing: as it was before, where what was missed since is not needed. */
 struct live_misses {
 	uint64_t nr, wish;
+	uint64_t first; /* address of what was missing since live_code_begin_misses(); 0: nothing */
 };
+struct live_misses live_code_begin_misses(struct live_code *code);
 struct live_misses live_code_misses(const struct live_code *code);
+/* Code is missing there: it is wished for, unless something is by now. */
+void live_code_miss(struct live_code *code, uint64_t address);
 void live_code_forgive(struct live_code *code, struct live_misses before);
 
 /*

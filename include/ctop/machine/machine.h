@@ -96,10 +96,10 @@ bool machine_is_exec(const uint8_t *bytes);
 bool machine_starts_stack(const uint8_t *bytes);
 
 /*
- * True when a function of HotSpot's starts with these MACHINE_START_BYTES bytes: by touching the stack far below, where it would
- * overflow, and saving the frame pointer.
+ * Where in the code the last function of HotSpot's starts, with MACHINE_START_BYTES bytes that are all there: by touching the stack far
+ * below, where it would overflow, and saving the frame pointer. size: nowhere.
  */
-bool machine_starts_function(const uint8_t *bytes);
+size_t machine_last_start(const uint8_t *code, size_t size);
 
 enum machine_ending {
 	MACHINE_GOES_ON,

@@ -45,8 +45,8 @@ struct live_code {
 	struct live_frame frames[LIVE_FRAMES_MAX];
 	unsigned nr_frames;
 	uint64_t time_ns;
-	uint64_t wish;	    /* 0: none */
-	uint64_t nr_missed; /* reads of what was not there */
+	uint64_t wish;			  /* 0: none */
+	uint64_t nr_missed, first_missed; /* reads of what was not there, and where */
 	bool wish_is_asked;
 };
 
@@ -187,9 +187,23 @@ void live_code_doubt(struct live_code *code, uint64_t address)
 		wish(code, address, window);
 }
 
+struct live_misses live_code_begin_misses(struct live_code *code)
+{
+	code->first_missed = 0;
+	return live_code_misses(code);
+}
+
 struct live_misses live_code_misses(const struct live_code *code)
 {
-	return (struct live_misses){code->nr_missed, code->wish};
+	return (struct live_misses){code->nr_missed, code->wish, code->first_missed};
+}
+
+void live_code_miss(struct live_code *code, uint64_t address)
+{
+	code->nr_missed++;
+	if (!code->first_missed)
+		code->first_missed = address;
+	wish(code, address, find_window(code, address));
 }
 
 void live_code_forgive(struct live_code *code, struct live_misses before)
@@ -227,7 +241,8 @@ static bool put(struct window *window, size_t at, const uint8_t *bytes, size_t s
 		const uint8_t *from = bytes + (page * PAGE_BYTES - at);
 		const bool is_same =
 			window->present >> page & 1 && memcmp(to, from, PAGE_BYTES) == 0;
-		changed |= !is_same;
+		/* What could not be read while it was outdated can be now. */
+		changed |= !is_same || window->outdated >> page & 1;
 		if (!is_same)
 			window->pages[page].nr_futile = 0;
 		if (!is_same)
@@ -283,8 +298,7 @@ bool live_code_read(struct live_code *code, uint64_t address, void *bytes, size_
 		const size_t part = size < in_page ? size : in_page;
 		const struct window *window = find_window(code, address);
 		if (!window || !(window->present & ~window->outdated & page_bit(address))) {
-			code->nr_missed++;
-			wish(code, address, window);
+			live_code_miss(code, address);
 			return false;
 		}
 		memcpy(to, window->bytes + address % LIVE_CODE_WINDOW, part);

@@ -16,6 +16,8 @@ enum {
 struct known_live_rule {
 	uint64_t key; /* address and after_call */
 	struct code_rule rule;
+	uint64_t
+		missed; /* it is none, and there was no code to read at that address; 0: all was there */
 };
 
 /* What was read of code that has changed since is not used again. */
@@ -30,18 +32,18 @@ static struct live_rules *rules_of(struct live_code *code)
 	return rules;
 }
 
-static const struct code_rule *find_known(const struct live_rules *rules, uint64_t key)
+static const struct known_live_rule *find_known(const struct live_rules *rules, uint64_t key)
 {
 	struct index_probe probe = index_find(&rules->by_key, hash_u64(key));
 	uint32_t row;
 	while (index_next(&rules->by_key, &probe, &row))
 		if (rules->known.items[row].key == key)
-			return &rules->known.items[row].rule;
+			return &rules->known.items[row];
 	return NULL;
 }
 
 /* Out of memory only means that it will be read again. */
-static void remember(struct live_rules *rules, uint64_t key, const struct code_rule *rule)
+static void remember(struct live_rules *rules, const struct known_live_rule *known)
 {
 	if (rules->known.nr == RULES_MAX) {
 		rules->known.nr = 0;
@@ -49,8 +51,8 @@ static void remember(struct live_rules *rules, uint64_t key, const struct code_r
 	}
 	if (vec_reserve(&rules->known, rules->known.nr + 1) || index_reserve(&rules->by_key))
 		return;
-	rules->known.items[rules->known.nr] = (struct known_live_rule){.key = key, .rule = *rule};
-	index_add(&rules->by_key, hash_u64(key), (uint32_t)rules->known.nr++);
+	rules->known.items[rules->known.nr] = *known;
+	index_add(&rules->by_key, hash_u64(known->key), (uint32_t)rules->known.nr++);
 }
 
 static bool read_live(const void *context, uint64_t address, void *bytes, size_t size)
@@ -69,9 +71,9 @@ static uint64_t find_start(struct live_code *code, uint64_t address, uint64_t *s
 	while (first > lowest && *steps >= SEARCH_STEPS &&
 	       live_code_read(code, first, bytes, size)) {
 		*steps -= SEARCH_STEPS;
-		for (size_t at = size; at-- > 0;)
-			if (at + MACHINE_START_BYTES <= size && machine_starts_function(bytes + at))
-				return first + at;
+		const size_t at = machine_last_start(bytes, size);
+		if (at < size)
+			return first + at;
 		first -= SEARCHED_BYTES;
 		size = sizeof(bytes);
 	}
@@ -83,16 +85,18 @@ enum code_found live_rule_find(struct live_code *code, struct code_reader *reade
 {
 	struct live_rules *rules = rules_of(code);
 	const uint64_t key = address << 1 | after_call;
-	const struct code_rule *known = find_known(rules, key);
+	const struct known_live_rule *known = find_known(rules, key);
 	if (known) {
-		*rule = *known;
+		*rule = known->rule;
+		if (known->missed)
+			live_code_miss(code, known->missed);
 		return rule->ways ? CODE_RULE : CODE_NO_RULE;
 	}
 	uint64_t *allowance = code_reader_allowance(reader);
 	if (*allowance < STEPS_MAX)
 		return CODE_UNREAD;
 	uint64_t steps = STEPS_MAX;
-	const struct live_misses before = live_code_misses(code);
+	const struct live_misses before = live_code_begin_misses(code);
 	struct code_functions functions = {.nr = 0};
 	const struct code_view view = {
 		.serial = rules->serial,
@@ -111,10 +115,10 @@ enum code_found live_rule_find(struct live_code *code, struct code_reader *reade
 					       &steps);
 	}
 	*allowance -= STEPS_MAX - steps;
-	/* Of several ways one is enough; where there is none, what was missed may be one. */
+	/* Of several ways one is enough; where there is none, what was missed may be one: when that comes all is read again. */
+	const uint64_t missed = rule->ways ? 0 : live_code_misses(code).first;
 	if (rule->ways)
 		live_code_forgive(code, before);
-	if (rule->ways || live_code_misses(code).nr == before.nr)
-		remember(rules, key, rule);
+	remember(rules, &(struct known_live_rule){key, *rule, missed});
 	return rule->ways ? CODE_RULE : CODE_NO_RULE;
 }

@@ -145,10 +145,10 @@ bool machine_starts_stack(const uint8_t *bytes)
 	return (first & 0xfffffc1f) == 0x9100001f && field(first, 5, 5) < UNWIND_FP;
 }
 
-bool machine_starts_function(const uint8_t *bytes)
+size_t machine_last_start(const uint8_t *code, size_t size)
 {
-	(void)bytes;
-	return false;
+	(void)code;
+	return size;
 }
 
 enum machine_ending machine_ending(const uint8_t *code, size_t size)

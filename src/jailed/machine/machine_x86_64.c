@@ -138,14 +138,29 @@ bool machine_starts_stack(const uint8_t *bytes)
 	return (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x89 && (bytes[2] & 0xc7) == 0xc4;
 }
 
-bool machine_starts_function(const uint8_t *bytes)
+static bool touches_stack_far_below(const uint8_t *bytes)
 {
 	enum { TOUCHED_MIN_BYTES = 4096 };
 	static const uint8_t mov_eax_below_rsp[] = {0x89, 0x84, 0x24};
 	int32_t distance;
 	memcpy(&distance, bytes + sizeof(mov_eax_below_rsp), sizeof(distance));
 	return memcmp(bytes, mov_eax_below_rsp, sizeof(mov_eax_below_rsp)) == 0 &&
-	       distance <= -TOUCHED_MIN_BYTES && bytes[MACHINE_START_BYTES - 1] == 0x55;
+	       distance <= -TOUCHED_MIN_BYTES;
+}
+
+size_t machine_last_start(const uint8_t *code, size_t size)
+{
+	enum { PUSH_RBP = 0x55, BEFORE = MACHINE_START_BYTES - 1 };
+	/* Whole windows of code are searched: that byte is rare. */
+	for (size_t end = size; end > BEFORE;) {
+		const uint8_t *push = memrchr(code + BEFORE, PUSH_RBP, end - BEFORE);
+		if (!push)
+			return size;
+		if (touches_stack_far_below(push - BEFORE))
+			return (size_t)(push - BEFORE - code);
+		end = (size_t)(push - code);
+	}
+	return size;
 }
 
 enum machine_ending machine_ending(const uint8_t *code, size_t size)

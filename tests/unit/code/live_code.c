@@ -170,6 +170,63 @@ static void a_rule_leads_through_pages(void)
 	live_code_free(code);
 }
 
+/* A jump to where no code is; whoever asks again is told so, and it is wished for again, without reading all of it once more. */
+static void that_there_is_no_rule_is_remembered(void)
+{
+	static const uint8_t jump[] = {0xe9, 0xfb, 0xff, 0x00, 0x00};
+	struct live_code *code = live_code_new();
+	struct code_reader *reader = code_reader_new();
+	uint64_t *allowance = code_reader_allowance(reader);
+	struct code_rule rule;
+	*allowance = UINT64_MAX;
+	memset(bytes, 0xcc, sizeof(bytes));
+	memcpy(bytes, jump, sizeof(jump));
+	CHECK_EQ(live_code_take(code, HERE, bytes, PAGE, 1), 0);
+	for (uint64_t time_ns = 2; time_ns < 5; time_ns++) {
+		const uint64_t before = *allowance;
+		live_code_begin(code, time_ns);
+		CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_NO_RULE);
+		CHECK(wishes(code, HERE + 0x10000));
+		CHECK((*allowance < before) == (time_ns == 2));
+	}
+	/* Another wish of the same stack comes first. */
+	live_code_begin(code, 5);
+	live_code_miss(code, HERE + 0x40000);
+	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_NO_RULE);
+	CHECK(wishes(code, HERE + 0x40000));
+	/* It comes. */
+	bytes[0] = 0xc3;
+	CHECK_EQ(live_code_take(code, HERE + 0x10000, bytes, PAGE, 6), 0);
+	live_code_begin(code, 7);
+	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_RULE);
+	code_reader_free(reader);
+	live_code_free(code);
+}
+
+/* What comes may be what was there before something else was mapped: it may be read again. */
+static void the_same_code_in_another_mapping(void)
+{
+	static const uint8_t jump[] = {0xe9, 0xfb, 0xff, 0x00, 0x00};
+	struct live_code *code = live_code_new();
+	struct code_reader *reader = code_reader_new();
+	struct code_rule rule;
+	*code_reader_allowance(reader) = UINT64_MAX;
+	memset(bytes, 0xc3, sizeof(bytes));
+	CHECK_EQ(live_code_take(code, HERE + 0x10000, bytes, PAGE, 1), 0);
+	live_code_outdate(code, HERE + 0x10000, HERE + 0x20000, 2);
+	memcpy(bytes, jump, sizeof(jump));
+	CHECK_EQ(live_code_take(code, HERE, bytes, PAGE, 3), 0);
+	live_code_begin(code, 4);
+	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_NO_RULE);
+	CHECK(wishes(code, HERE + 0x10000));
+	memset(bytes, 0xc3, sizeof(bytes));
+	CHECK_EQ(live_code_take(code, HERE + 0x10000, bytes, PAGE, 5), 0);
+	live_code_begin(code, 6);
+	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_RULE);
+	code_reader_free(reader);
+	live_code_free(code);
+}
+
 int main(void)
 {
 	if (!MACHINE_READS_LIVE_CODE) {
@@ -183,5 +240,7 @@ int main(void)
 	RUN(doubts_become_rare);
 	RUN(rubbish_is_not_taken);
 	RUN(a_rule_leads_through_pages);
+	RUN(that_there_is_no_rule_is_remembered);
+	RUN(the_same_code_in_another_mapping);
 	return test_done();
 }

@@ -139,8 +139,31 @@ static void the_way_to_the_return(void)
 	CHECK(!RETURNS("\x48\x89\xc5\xc3", 0)); /* what the caller gets back is overwritten */
 }
 
+static size_t last_start(const char *code, size_t size)
+{
+	return machine_last_start((const uint8_t *)code, size);
+}
+
+static void where_a_function_starts(void)
+{
+	/* mov %eax, -0x14000(%rsp); push %rbp */
+	static const char start[] = "\x89\x84\x24\x00\xc0\xfe\xff\x55";
+	static const char two[] = "\x55\x89\x84\x24\x00\xc0\xfe\xff\x55\x90"
+				  "\x89\x84\x24\x00\xf0\xff\xff\x55\x55\x90";
+	CHECK_EQ(last_start(start, 8), 0);
+	CHECK_EQ(last_start(start, 7), 7);
+	CHECK_EQ(last_start(start, 0), 0);
+	CHECK_EQ(last_start(two, sizeof(two) - 1), 10);
+	CHECK_EQ(last_start(two, 17), 1);
+	/* Not that far below; above. */
+	CHECK_EQ(last_start("\x89\x84\x24\x01\xf0\xff\xff\x55", 8), 8);
+	CHECK_EQ(last_start("\x89\x84\x24\x00\x40\x01\x00\x55", 8), 8);
+	CHECK_EQ(last_start("\x55\x55\x55\x55\x55\x55\x55\x55\x55\x55", 10), 10);
+}
+
 int main(void)
 {
+	RUN(where_a_function_starts);
 	RUN(every_form_of_a_call);
 	RUN(what_is_no_call);
 	RUN(where_a_direct_call_leads);
