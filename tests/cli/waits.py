@@ -450,6 +450,19 @@ def a_range_takes_the_part_of_each_wait_that_lies_in_it():
 
 
 @case
+def what_has_no_stack_by_nature_is_not_incomplete():
+    """The run queue's time of brief threads has none."""
+    need_root()
+    command = 'i=0; while [ $i -lt 150 ]; do (:) & i=$((i + 1)); done; wait'
+    with directory() as where:
+        path, stats, _ = record_waits(where, "--", "sh", "-c", command)
+        report = ctop_ok("report", path, "--time", "wait").stdout
+    check(stats["stacks"]["kernel_only"] > 20, f"{stats['stacks']}")
+    complete = float(re.search(r"^stacks +complete ([\d.]+)%", report, re.M)[1])
+    check(complete > 50, report[:2000])
+
+
+@case
 def what_for_stands_where_it_is_asked_to():
     need_root()
     with directory() as where, target("waiters") as program:

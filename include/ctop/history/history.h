@@ -147,6 +147,7 @@ struct history_totals {
 	uint64_t weight;      /* what they stand for; of several events together it means nothing */
 	uint64_t cut_weights; /* samples that count for less than they say, before the filter */
 	uint64_t ends[NR_STACK_ENDS];
+	uint64_t unplaced; /* of those STACK_KERNEL_ONLY: on the run queue, and waits that were not seen, which have no stack */
 	uint64_t reasons[NR_STACK_REASONS];
 	uint64_t frames; /* sum of stack depths */
 	uint64_t unsymbolized_frames;

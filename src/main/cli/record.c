@@ -260,7 +260,9 @@ static void add_events(struct text *out, const struct sampler *sampler,
 
 static void print_summary(const struct recording_run *run, const struct session_stats *stats)
 {
-	double all = stats->samples ? (double)stats->samples : 1;
+	const uint64_t nr_stacks = stats->samples - stats->waits_unplaced;
+	const uint64_t kernel_only = stats->ends[STACK_KERNEL_ONLY] - stats->waits_unplaced;
+	double all = nr_stacks ? (double)nr_stacks : 1;
 	struct text text = {0};
 	text_addf(&text, "ctop: %llu samples of ",
 		  (unsigned long long)(stats->samples - stats->waits));
@@ -272,9 +274,8 @@ static void print_summary(const struct recording_run *run, const struct session_
 		text_addf(&text, ", %llu stretches of waiting", (unsigned long long)stats->waits);
 	text_addf(&text, ", %llu lost, %.1f %% of stacks complete", (unsigned long long)stats->lost,
 		  100.0 * (double)(stats->ends[STACK_COMPLETE] + stats->ends[STACK_JOINED]) / all);
-	if (stats->ends[STACK_KERNEL_ONLY])
-		text_addf(&text, ", %.1f %% kernel only",
-			  100.0 * (double)stats->ends[STACK_KERNEL_ONLY] / all);
+	if (kernel_only)
+		text_addf(&text, ", %.1f %% kernel only", 100.0 * (double)kernel_only / all);
 	if (stats->throttled)
 		text_addf(&text, ", throttled %llux to %.0f samples per second",
 			  (unsigned long long)stats->throttled, rate_hz(stats));

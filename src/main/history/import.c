@@ -451,6 +451,8 @@ static void add_to_totals(struct history *history, const struct sample *sample,
 	totals->weight += stack->weight;
 	history->events.items[stack->event].weight_shown += stack->weight;
 	totals->ends[sample->end]++;
+	totals->unplaced += sample->end == STACK_KERNEL_ONLY && !stack->node &&
+			    history_is_wait(history, stack->event);
 	totals->reasons[sample->reason]++;
 }
 

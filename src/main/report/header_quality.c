@@ -213,13 +213,17 @@ static void add_stacks(struct header *header)
 {
 	struct text *line = &header->line;
 	const struct history_totals *totals = header->totals;
-	if (!totals->samples)
+	/* What has no stack by its nature is none that is not complete. */
+	const uint64_t nr_stacks = totals->samples - totals->unplaced;
+	if (!nr_stacks)
 		return;
-	header_add_share(line, "complete", totals->ends[STACK_COMPLETE], totals->samples);
-	for (uint32_t end = STACK_COMPLETE + 1; end < NR_STACK_ENDS; end++)
-		if (totals->ends[end])
-			header_add_share(line, stack_end_name(end), totals->ends[end],
-					 totals->samples);
+	header_add_share(line, "complete", totals->ends[STACK_COMPLETE], nr_stacks);
+	for (uint32_t end = STACK_COMPLETE + 1; end < NR_STACK_ENDS; end++) {
+		const uint64_t nr =
+			totals->ends[end] - (end == STACK_KERNEL_ONLY ? totals->unplaced : 0);
+		if (nr)
+			header_add_share(line, stack_end_name(end), nr, nr_stacks);
+	}
 	const char *before = " (";
 	for (uint32_t reason = STACK_REASON_NONE + 1; reason < NR_STACK_REASONS; reason++) {
 		if (!totals->reasons[reason])
