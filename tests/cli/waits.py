@@ -221,6 +221,20 @@ def who_may_sample_need_not_look():
 
 
 @case
+def who_is_not_looked_at_has_a_name():
+    """A program that was there before, none of whose threads computes."""
+    need_root()
+    without = [need_program("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    with directory() as where, child(workload("waiters"), "600", stdout=subprocess.PIPE) as program:
+        check(program.stdout.readline().startswith(b"ready"), "it has not begun")
+        _, stats, _ = record_waits(where, "-a", "--duration", "1", prefix=without)
+        report = ctop_ok("report", os.path.join(where, "w.ctop"), "--time", "wait", "--group", "thread", "--min-percent", "0", "--limit", "0").stdout
+    check(stats["waits_refused"] > 0, f"{stats}")
+    named = re.findall(rf" {program.pid} +(\d+) *(\S*)$", report, re.M)
+    check(len(named) >= 8 and all(name for _, name in named), f"{named}")
+
+
+@case
 def samples_are_few_however_many_switches():
     """Bytes to and fro without end: of samples there are about as many as are allowed."""
     need_root()

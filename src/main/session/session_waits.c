@@ -3,6 +3,7 @@
 #include "session_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,7 +128,8 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 	/* A sample knows more than a look that was refused. */
 	if (!seen->pc && time_account_is_sampled(time->account, look->tid))
 		return;
-	const struct wait_record record = {
+	const char *name = time_account_name(time->account, look->tid);
+	struct wait_record record = {
 		.header = {.type = WAIT_RECORD_STACK},
 		.time_ns = now_ns,
 		.pid = look->pid,
@@ -138,6 +140,7 @@ void session_place_wait(struct session_time *time, const struct thread_look *loo
 		.pc = seen->pc,
 		.stack_bytes = seen->stack_bytes,
 	};
+	snprintf(record.name, sizeof(record.name), "%s", name ? name : "");
 	if (!wait_ring_put(&time->ring, &record, stack_of_look))
 		return;
 	time_account_placed(time->account, look->tid, &look->sched, news, now_ns);
