@@ -16,7 +16,7 @@ import time
 
 from fuse import file_system
 from harness import (BUILD, CTOP, OTHER_USER, Skip, alone, case, check, check_refused, child, children_of, copy_for_all, ctop, ctop_ok, directory, main,
-                     need_program, need_root, paranoid, parked_goroutine, plain_user, readable_ctop, run, sysctl, target, wait_for_samples, wait_until)
+                     need_program, need_root, paranoid, parked_goroutine, plain_user, readable_ctop, run, sysctl, target, wait_for_samples, wait_until, written)
 
 # By thread: in which of its functions it waits, what for.
 PLACES = {
@@ -185,6 +185,27 @@ def check_refused_looks(path, stats, words):
     report = ctop_ok("report", "--stdio", "--time", "wait", path).stdout
     said = re.findall(r"^refused .*(?:\n  .*)*", report, re.M)
     check(len(said) == 1 and words in said[0] and "how long they waited is known" in said[0], report)
+
+
+LAST_CALLS = """#include <unistd.h>
+__attribute__((noinline)) int nap(void) { return usleep(20000); }
+int main(void) { for (int i = 0; i < 100; i++) nap() ? i++ : i; return 0; }
+"""
+
+
+@case
+def a_last_call_through_a_stub_into_code_without_tables():
+    """musl has no CFI, and nap() jumps into it: whoever called nap() is where it returns to."""
+    need_root()
+    with directory() as where:
+        source, program = written(where, "nap.c", LAST_CALLS), os.path.join(where, "nap")
+        built = run(need_program("musl-gcc"), "-O2", "-o", program, source)
+        check(built.returncode == 0, built.stderr)
+        path, _, _ = record_waits(where, "--", program)
+        threads = waits_of(path)
+    waited = sum(threads["nap"].values())
+    found = sum(ns for stack, ns in threads["nap"].items() if {"main", "usleep"} <= set(stack) and "[broken]" not in stack)
+    check(waited > 15e8 and found > 0.9 * waited, f"{dict(threads)}")
 
 
 @case

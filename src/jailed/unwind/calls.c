@@ -102,38 +102,49 @@ bool walk_call_may_lead_to(struct walk *walk, uint64_t return_address, uint64_t 
 	       (code.rule.kind == RULE_NONE || code.rule.kind == RULE_PLT);
 }
 
+static bool is_stub(struct walk *walk, uint64_t address)
+{
+	struct code code;
+	return walk_find(walk, address, &code) == UNWIND_FOUND && code.rule.kind == RULE_PLT;
+}
+
 /*
- * True when the code that a call leads to jumps on to the function, as last calls do; or to who knows where, with
- * nothing on the stack yet, where that will do. Only its beginning is read.
+ * True when the code that a call leads to jumps on to the function, as last calls do; or, with nothing on the stack yet, through a stub, or to who
+ * knows where, where that will do. Only its beginning is read.
  */
-static bool jumps_on(const struct unwind_mapping *mapping, uint64_t target, uint64_t function,
-		     bool indirectly)
+static bool jumps_on(struct walk *walk, const struct unwind_mapping *mapping, uint64_t target,
+		     uint64_t function, bool indirectly)
 {
 	enum { READ_BYTES = 256 };
 	uint8_t code[READ_BYTES];
 	struct instruction instruction;
-	size_t at = 0, size = sizeof(code);
-	while (size > 0 && !mapping_read(mapping, target, code, size))
-		size /= 2;
+	size_t at = 0, size = 0;
+	bool is_empty = true;	 /* nothing is on the stack yet */
+	bool has_jumped = false; /* what follows need not be of this function */
+	/* The last function of a program ends soon. */
+	for (size_t step = sizeof(code); step > 0; step /= 2)
+		if (size + step <= sizeof(code) && mapping_read(mapping, target, code, size + step))
+			size += step;
 	while (at < size && instruction_read(code + at, size - at, &instruction)) {
 		at += instruction.length;
+		const uint64_t next = target + at + (uint64_t)instruction.value;
 		switch ((int)instruction.kind) {
 		case INSTRUCTION_JUMP:
-			if (target + at + (uint64_t)instruction.value == function)
+			if (next == function || (is_empty && !has_jumped && is_stub(walk, next)))
 				return true;
+			has_jumped = true;
 			break;
 		case INSTRUCTION_JUMP_MEMORY:
 		case INSTRUCTION_JUMP_REGISTER:
-			return indirectly;
+			return indirectly && is_empty;
 		case INSTRUCTION_PUSH:
 		case INSTRUCTION_PUSH_VALUE:
 		case INSTRUCTION_CALL:
 		case INSTRUCTION_CALL_INDIRECT:
-			indirectly = false;
+			is_empty = false;
 			break;
 		default:
-			if (instruction.reg == UNWIND_SP)
-				indirectly = false;
+			is_empty = is_empty && instruction.reg != UNWIND_SP;
 			break;
 		}
 	}
@@ -149,7 +160,7 @@ bool walk_calls_function(struct walk *walk, uint64_t return_address, uint64_t fu
 		return target == function ||
 		       (walk_find(walk, target, &code) == UNWIND_FOUND &&
 			(code.rule.kind == RULE_PLT ||
-			 jumps_on(&code.place->mapping, target, function, indirectly)));
+			 jumps_on(walk, &code.place->mapping, target, function, indirectly)));
 	return indirectly || (walk_find(walk, return_address - 1, &code) == UNWIND_FOUND &&
 			      code.rule.flags & RULE_IN_ROOT_FUNCTION);
 }
