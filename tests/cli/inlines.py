@@ -50,6 +50,46 @@ def debug_information_of_each_kind():
 
 
 @case
+def compressed_sections_without_libdeflate():
+    with directory() as where:
+        result = run(need_program("gcc"), "-shared", "-o", os.path.join(where, "libdeflate.so.0"), "-x", "c", "/dev/null")
+        check(result.returncode == 0, result.stderr)
+        program = built(where, "packed", "-gz")
+        check_chains(recorded(where, program, 0.1, env={**os.environ, "LD_LIBRARY_PATH": where}), program)
+
+
+def section_of(program, name):
+    """Where in a file a section's bytes are, and how many."""
+    listed = run("readelf", "-SW", program).stdout
+    found = re.search(rf" {re.escape(name)} +\S+ +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+) ", listed)
+    check(found, listed)
+    return int(found[1], 16), int(found[2], 16)
+
+
+@case
+def damaged_compressed_sections_have_no_lines():
+    """In the middle, at the end, and one that unpacks to more, or less, than it says."""
+    for section, place, bytes_ in ((".debug_info", 0.5, b"\xff" * 8), (".debug_info", 1.0, b"\0" * 4), (".debug_line", 0.6, b"\xff" * 8),
+                                   (".debug_info", "size", 17), (".debug_info", "size", -17), (".debug_abbrev", "size", 1 << 27)):
+        with directory() as where:
+            program = built(where, "damaged", "-gz")
+            at, size = section_of(program, section)
+            with open(program, "r+b") as file:
+                if place == "size":
+                    file.seek(at + 8)
+                    claimed = int.from_bytes(file.read(8), "little") + bytes_
+                    file.seek(at + 8)
+                    file.write(claimed.to_bytes(8, "little"))
+                else:
+                    file.seek(at + int(place * (size - len(bytes_))))
+                    file.write(bytes_)
+            path = recorded(where, program, 0.1)
+            check(any("work" in stack for stack in folded(path)), f"{section}, {place}: {folded(path)}")
+            stats = ctop_ok("report", "--modules", path).stdout
+            check("damaged" in stats, stats)
+
+
+@case
 def sections_that_claim_to_unpack_to_gigabytes_have_no_lines():
     with directory() as where:
         program = built(where, "bomb", "-gz=zlib-gnu")

@@ -16,9 +16,9 @@ enum { FRAMES = 8 };
 static const uint64_t ids[] = {0x1122334455667788, 0x1122334455667789, 0, UINT64_MAX};
 enum { NR_IDS = sizeof(ids) / sizeof(ids[0]) };
 
-static void check_part(Elf *elf, const char *name, struct split_bytes part)
+static void check_part(Elf *elf, const char *name, struct section_bytes part)
 {
-	const struct split_bytes whole = split_bytes_of(elf, name);
+	const struct section_bytes whole = split_bytes_of(elf, name);
 	REQUIRE(part.size <= whole.size);
 	REQUIRE(!part.size ||
 		(part.at >= whole.at && part.at - whole.at <= (ptrdiff_t)(whole.size - part.size)));
@@ -31,7 +31,7 @@ static void check_parts(Elf *elf)
 		".debug_str_offsets.dwo", ".debug_rnglists.dwo",
 	};
 	for (size_t i = 0; i < NR_IDS; i++) {
-		struct split_bytes parts[NR_SPLIT_SECTIONS];
+		struct section_bytes parts[NR_SPLIT_SECTIONS];
 		if (!split_file_find(elf, ids[i], parts))
 			continue;
 		for (int part = 0; part < NR_SPLIT_SECTIONS; part++)

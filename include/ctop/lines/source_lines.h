@@ -24,6 +24,9 @@ struct source_frame {
 	uint32_t line;	      /* 0: not known; of a caller, where the one before it was put in */
 };
 
+/* Before the jail: libraries are loaded. Without it compressed sections take longer. */
+void source_lines_prepare(void);
+
 /*
  * NULL: the file has no DWARF that can be read, or out of memory. common: where dwz has put what it has in common with others; NULL: nowhere,
  * or not at hand, and then some functions have no names. Both must outlive this.

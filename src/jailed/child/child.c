@@ -14,6 +14,7 @@
 #include <ctop/http/http_server.h>
 #include <ctop/ipc/channel.h>
 #include <ctop/jail/jail.h>
+#include <ctop/lines/source_lines.h>
 
 #include "child_link.h"
 #include "child_role.h"
@@ -37,7 +38,7 @@ const struct child_role child_roles[] = {
 	 symbolizer_child_run,
 	 SHARES | READS_ELF,
 	 {.heap_bytes = 1024 * MIB, .nr_descriptors = 4096},
-	 NULL},
+	 source_lines_prepare},
 	{"uprobe",
 	 uprobe_child_run,
 	 READS_ELF,

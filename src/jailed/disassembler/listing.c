@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <ctop/elf/object.h>
+#include <ctop/lines/source_lines.h>
 #include <ctop/symbol/perf_map.h>
 
 #include "decoder.h"
@@ -20,6 +21,7 @@ enum { MNEMONIC_COLS = 8, TEXT_BYTES = sizeof(struct instruction) + MNEMONIC_COL
 void listing_prepare(void)
 {
 	decoder_prepare();
+	source_lines_prepare();
 }
 
 static bool is_file(const struct maker *maker, const struct listing_file *file)

@@ -16,6 +16,7 @@
 #include "parts.h"
 #include "spans.h"
 #include "split_unit.h"
+#include "unpacked_dwarf.h"
 
 /* What is compressed may unpack to, of all files that units are in. */
 #define UNPACKED_MAX_BYTES (UINT64_C(256) << 20)
@@ -55,6 +56,8 @@ struct unit {
 
 struct source_lines {
 	Elf *elf, *common_elf;
+	Elf *dwarf_elf; /* of which the DWARF is: that, or its sections unpacked */
+	struct unpacked_dwarf *unpacked;
 	Dwarf *dwarf, *common;
 	struct {
 		struct unit *items;
@@ -144,7 +147,9 @@ static const uint8_t *end_of_info(Elf *elf)
 
 static bool open_dwarf(struct source_lines *lines)
 {
-	lines->dwarf = dwarf_begin_elf(lines->elf, DWARF_C_READ, NULL);
+	lines->unpacked = unpacked_dwarf_new(lines->elf);
+	lines->dwarf_elf = lines->unpacked ? unpacked_dwarf_elf(lines->unpacked) : lines->elf;
+	lines->dwarf = dwarf_begin_elf(lines->dwarf_elf, DWARF_C_READ, NULL);
 	lines->common = lines->dwarf && lines->common_elf
 				? dwarf_begin_elf(lines->common_elf, DWARF_C_READ, NULL)
 				: NULL;
@@ -152,9 +157,14 @@ static bool open_dwarf(struct source_lines *lines)
 		dwarf_setalt(lines->dwarf, lines->common);
 	if (!lines->dwarf)
 		return false;
-	lines->info_end = end_of_info(lines->elf);
-	line_sections_find(&lines->sections, lines->elf);
+	lines->info_end = end_of_info(lines->dwarf_elf);
+	line_sections_find(&lines->sections, lines->dwarf_elf);
 	return true;
+}
+
+void source_lines_prepare(void)
+{
+	unpacked_dwarf_prepare();
 }
 
 struct source_lines *source_lines_new(Elf *elf, Elf *common)
@@ -199,6 +209,7 @@ void source_lines_free(struct source_lines *lines)
 	free(lines->ranges.items);
 	dwarf_end(lines->dwarf);
 	dwarf_end(lines->common);
+	unpacked_dwarf_free(lines->unpacked);
 	free(lines);
 }
 
@@ -332,7 +343,7 @@ bool source_lines_give_split(struct source_lines *lines, uint64_t elf_address, E
 		return false;
 	const struct split_skeleton skeleton = split_skeleton_of(&die);
 	lines->unpacked_bytes += unpacked_bytes;
-	unit->split = split_unit_open(elf, lines->elf, &skeleton);
+	unit->split = split_unit_open(elf, lines->dwarf_elf, &skeleton);
 	if (!unit->split)
 		return false;
 	unit->split_elf = elf;

@@ -9,11 +9,11 @@
 
 /* ---- sections ---- */
 
-struct split_bytes split_bytes_of(Elf *elf, const char *name)
+struct section_bytes split_bytes_of(Elf *elf, const char *name)
 {
 	size_t names;
 	if (elf_getshdrstrndx(elf, &names))
-		return (struct split_bytes){0};
+		return (struct section_bytes){0};
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
 		GElf_Shdr header;
 		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
@@ -26,26 +26,26 @@ struct split_bytes split_bytes_of(Elf *elf, const char *name)
 		const Elf_Data *data = elf_getdata(section, NULL);
 		if (!data || !data->d_buf)
 			break;
-		return (struct split_bytes){data->d_buf, data->d_size};
+		return (struct section_bytes){data->d_buf, data->d_size};
 	}
-	return (struct split_bytes){0};
+	return (struct section_bytes){0};
 }
 
-struct split_bytes split_bytes_from(struct split_bytes bytes, uint64_t skipped)
+struct section_bytes split_bytes_from(struct section_bytes bytes, uint64_t skipped)
 {
 	if (skipped >= bytes.size)
-		return (struct split_bytes){0};
-	return (struct split_bytes){bytes.at + skipped, bytes.size - (size_t)skipped};
+		return (struct section_bytes){0};
+	return (struct section_bytes){bytes.at + skipped, bytes.size - (size_t)skipped};
 }
 
-static uint32_t u32_at(struct split_bytes bytes, size_t at)
+static uint32_t u32_at(struct section_bytes bytes, size_t at)
 {
 	uint32_t value;
 	memcpy(&value, bytes.at + at, sizeof(value));
 	return value;
 }
 
-static uint64_t u64_at(struct split_bytes bytes, size_t at)
+static uint64_t u64_at(struct section_bytes bytes, size_t at)
 {
 	uint64_t value;
 	memcpy(&value, bytes.at + at, sizeof(value));
@@ -61,14 +61,14 @@ static uint64_t u64_at(struct split_bytes bytes, size_t at)
 enum { HEADER_BYTES = 16, VERSION_OF_GNU = 2, VERSION_OF_DWARF = 5, COLUMNS_MAX = 64 };
 
 struct package {
-	struct split_bytes index;
+	struct section_bytes index;
 	uint32_t version, nr_columns, nr_rows, nr_slots;
 	size_t rows_at, columns_at, offsets_at, sizes_at;
 };
 
 static bool open_package(struct package *package, Elf *elf)
 {
-	const struct split_bytes index = split_bytes_of(elf, ".debug_cu_index");
+	const struct section_bytes index = split_bytes_of(elf, ".debug_cu_index");
 	if (index.size < HEADER_BYTES)
 		return false;
 	/* Of DWARF 5 it is two bytes, and two of padding. */
@@ -134,7 +134,7 @@ static enum split_section section_of(const struct package *package, uint32_t num
 
 /* Its part of each section; strings are common to all. What leads out of a section is not there. */
 static void cut_to_row(const struct package *package, uint32_t row,
-		       struct split_bytes parts[NR_SPLIT_SECTIONS])
+		       struct section_bytes parts[NR_SPLIT_SECTIONS])
 {
 	const size_t in_rows = sizeof(uint32_t) * package->nr_columns * (row - 1);
 	bool has[NR_SPLIT_SECTIONS] = {[SPLIT_STR] = true};
@@ -162,7 +162,7 @@ bool split_file_is_package(Elf *elf)
 	return elf_section_named(elf, ".debug_cu_index", &header) != NULL;
 }
 
-bool split_file_find(Elf *elf, uint64_t id, struct split_bytes parts[NR_SPLIT_SECTIONS])
+bool split_file_find(Elf *elf, uint64_t id, struct section_bytes parts[NR_SPLIT_SECTIONS])
 {
 	static const char *const names[NR_SPLIT_SECTIONS] = {
 		[SPLIT_INFO] = ".debug_info.dwo",

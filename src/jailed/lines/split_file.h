@@ -4,7 +4,7 @@
 
 /*
  * A file in which -gsplit-dwarf has left what it describes: a .dwo file, or a package of such files (.dwp). The bytes are untrusted: what
- * is found lies in the file, and need not be of the unit.
+ * is found lies in the file's sections, as long as the Elf is open, and need not be of the unit.
  */
 
 #include <stdbool.h>
@@ -12,10 +12,7 @@
 #include <stdint.h>
 #include <libelf.h>
 
-struct split_bytes {
-	const uint8_t *at; /* in the file's sections: as long as the Elf is open */
-	size_t size;	   /* 0: there are none */
-};
+#include "memory_elf.h"
 
 enum split_section {
 	SPLIT_INFO,
@@ -30,12 +27,12 @@ enum split_section {
  * The parts of its sections that describe a unit, by the id that its skeleton names: of a .dwo file all, of a package what its index has of
  * that unit. False: it is no such file, the index has none, or what is compressed would become too large.
  */
-bool split_file_find(Elf *elf, uint64_t id, struct split_bytes parts[NR_SPLIT_SECTIONS]);
+bool split_file_find(Elf *elf, uint64_t id, struct section_bytes parts[NR_SPLIT_SECTIONS]);
 bool split_file_is_package(Elf *elf);
 
 /* A section's bytes, unpacked; 0 of them where there is none. Whether that is bearable was looked at before. */
-struct split_bytes split_bytes_of(Elf *elf, const char *name);
+struct section_bytes split_bytes_of(Elf *elf, const char *name);
 /* Without the first bytes. */
-struct split_bytes split_bytes_from(struct split_bytes bytes, uint64_t skipped);
+struct section_bytes split_bytes_from(struct section_bytes bytes, uint64_t skipped);
 
 #endif

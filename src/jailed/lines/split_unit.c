@@ -62,63 +62,13 @@ static const char section_names[] = "\0.debug_info\0.debug_abbrev\0.debug_str\0.
 				    ".debug_rnglists\0.debug_addr\0.debug_ranges\0.shstrtab";
 
 struct split_unit {
-	/* All that stands in a file: libelf adds sections to one that has any. */
-	struct {
-		Elf64_Ehdr header;
-		Elf64_Shdr none;
-	} file;
-	Elf *elf;
+	struct memory_elf made;
 	Dwarf *dwarf;
 	Dwarf_Off at; /* of its entry */
 	Dwarf_Half version;
-	struct split_bytes parts[NR_SECTIONS];
+	struct section_bytes parts[NR_SECTIONS];
 	uint64_t base;
 };
-
-static bool add_section(Elf *elf, size_t name_at, struct split_bytes bytes, uint32_t type)
-{
-	GElf_Shdr header;
-	Elf_Scn *section = elf_newscn(elf);
-	Elf_Data *data = section ? elf_newdata(section) : NULL;
-	if (!data || !gelf_getshdr(section, &header))
-		return false;
-	data->d_buf = (void *)(uintptr_t)bytes.at; /* nobody writes there */
-	data->d_size = bytes.size;
-	data->d_type = ELF_T_BYTE;
-	data->d_align = 1;
-	header.sh_name = (GElf_Word)name_at;
-	header.sh_type = type;
-	header.sh_size = bytes.size;
-	header.sh_addralign = 1;
-	return gelf_update_shdr(section, &header);
-}
-
-static bool make_file(struct split_unit *unit)
-{
-	unit->file.header = (Elf64_Ehdr){
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			    EV_CURRENT},
-		.e_type = ET_EXEC, /* nothing is left to be relocated */
-		.e_version = EV_CURRENT,
-		.e_ehsize = sizeof(unit->file.header),
-		.e_shoff = sizeof(unit->file.header),
-		.e_shnum = 1,
-		.e_shentsize = sizeof(unit->file.none),
-		.e_shstrndx = NAMES + 1,
-	};
-	unit->elf = elf_memory((char *)&unit->file, sizeof(unit->file));
-	unit->parts[NAMES] =
-		(struct split_bytes){(const uint8_t *)section_names, sizeof(section_names)};
-	bool is_made = unit->elf != NULL;
-	size_t name_at = 1;
-	for (int i = 0; is_made && i < NR_SECTIONS; i++) {
-		/* libdw takes one without bytes for damage: it has no name. */
-		is_made = add_section(unit->elf, unit->parts[i].size ? name_at : 0, unit->parts[i],
-				      i == NAMES ? SHT_STRTAB : SHT_PROGBITS);
-		name_at += strlen(section_names + name_at) + 1;
-	}
-	return is_made;
-}
 
 /* The unit must say itself that it is the one: an index may say anything. */
 static bool find_unit(struct split_unit *unit, uint64_t id)
@@ -155,8 +105,9 @@ struct split_unit *split_unit_open(Elf *elf, Elf *program, const struct split_sk
 		unit->parts[RANGES] = split_bytes_from(split_bytes_of(program, ".debug_ranges"),
 						       skeleton->ranges_at);
 	}
-	is_open = is_open && make_file(unit);
-	unit->dwarf = is_open ? dwarf_begin_elf(unit->elf, DWARF_C_READ, NULL) : NULL;
+	is_open = is_open && memory_elf_open(&unit->made, unit->parts, NR_SECTIONS, section_names,
+					     sizeof(section_names));
+	unit->dwarf = is_open ? dwarf_begin_elf(unit->made.elf, DWARF_C_READ, NULL) : NULL;
 	if (unit->dwarf && find_unit(unit, skeleton->id))
 		return unit;
 	split_unit_free(unit);
@@ -168,7 +119,7 @@ void split_unit_free(struct split_unit *unit)
 	if (!unit)
 		return;
 	dwarf_end(unit->dwarf);
-	elf_end(unit->elf);
+	memory_elf_close(&unit->made);
 	free(unit);
 }
 
@@ -189,7 +140,7 @@ const uint8_t *split_unit_end(const struct split_unit *unit)
 
 /* ---- ranges ---- */
 
-static bool take(struct split_bytes *bytes, void *value, size_t size)
+static bool take(struct section_bytes *bytes, void *value, size_t size)
 {
 	if (bytes->size < size)
 		return false;
@@ -198,7 +149,7 @@ static bool take(struct split_bytes *bytes, void *value, size_t size)
 	return true;
 }
 
-static bool take_uleb(struct split_bytes *bytes, uint64_t *value)
+static bool take_uleb(struct section_bytes *bytes, uint64_t *value)
 {
 	uint8_t byte = 0x80;
 	*value = 0;
@@ -211,10 +162,11 @@ static bool take_uleb(struct split_bytes *bytes, uint64_t *value)
 	return true;
 }
 
-static bool take_index(const struct split_unit *unit, struct split_bytes *bytes, uint64_t *address)
+static bool take_index(const struct split_unit *unit, struct section_bytes *bytes,
+		       uint64_t *address)
 {
 	uint64_t index;
-	const struct split_bytes addresses = unit->parts[ADDRESSES];
+	const struct section_bytes addresses = unit->parts[ADDRESSES];
 	if (!take_uleb(bytes, &index) || index >= addresses.size / ADDRESS_BYTES)
 		return false;
 	memcpy(address, addresses.at + index * ADDRESS_BYTES, ADDRESS_BYTES);
@@ -225,7 +177,7 @@ static bool take_index(const struct split_unit *unit, struct split_bytes *bytes,
 static bool offset_of_list(const struct split_unit *unit, uint64_t index, uint64_t *offset)
 {
 	enum { HEADER_BYTES = 12, COUNT_AT = 8 };
-	const struct split_bytes lists = unit->parts[SPLIT_RNGLISTS];
+	const struct section_bytes lists = unit->parts[SPLIT_RNGLISTS];
 	uint32_t bytes, nr, in_list;
 	if (lists.size < HEADER_BYTES)
 		return false;
@@ -243,14 +195,14 @@ static bool offset_of_list(const struct split_unit *unit, uint64_t index, uint64
 static bool offset_of_ranges(const struct split_unit *unit, Dwarf_Attribute *attribute,
 			     uint64_t *offset)
 {
-	const struct split_bytes info = unit->parts[SPLIT_INFO];
+	const struct section_bytes info = unit->parts[SPLIT_INFO];
 	Dwarf_Word value;
 	if (attribute->form != DW_FORM_rnglistx) {
 		const bool is_number = dwarf_formudata(attribute, &value) == 0;
 		*offset = value;
 		return is_number;
 	}
-	struct split_bytes form =
+	struct section_bytes form =
 		split_bytes_from(info, (uint64_t)((const uint8_t *)attribute->valp - info.at));
 	return take_uleb(&form, offset) && offset_of_list(unit, *offset, offset);
 }
@@ -292,7 +244,7 @@ static bool next_pair(struct split_ranges *ranges, uint64_t *start, uint64_t *en
 static bool next_of_list(struct split_ranges *ranges, uint64_t *start, uint64_t *end)
 {
 	const struct split_unit *unit = ranges->unit;
-	struct split_bytes *rest = &ranges->rest;
+	struct section_bytes *rest = &ranges->rest;
 	uint8_t kind;
 	while (take(rest, &kind, sizeof(kind))) {
 		switch (kind) {

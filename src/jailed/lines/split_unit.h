@@ -47,7 +47,7 @@ bool split_unit_die_at(const struct split_unit *unit, Dwarf_Off at, Dwarf_Die *d
 /* What an entry of the unit covers, part by part. */
 struct split_ranges {
 	const struct split_unit *unit;
-	struct split_bytes rest; /* of the list */
+	struct section_bytes rest; /* of the list */
 	uint64_t base;
 	uint64_t start, end; /* of the only part, while there is one */
 	bool is_list;
