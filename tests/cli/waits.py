@@ -203,7 +203,7 @@ def a_last_call_through_a_stub_into_code_without_tables():
         check(built.returncode == 0, built.stderr)
         path, _, _ = record_waits(where, "--", program)
         threads = waits_of(path)
-    waited = sum(threads["nap"].values())
+    waited = sum(ns for stack, ns in threads["nap"].items() if stack[-1] != "[run queue]")
     found = sum(ns for stack, ns in threads["nap"].items() if {"main", "usleep"} <= set(stack) and "[broken]" not in stack)
     check(waited > 15e8 and found > 0.9 * waited, f"{dict(threads)}")
 
@@ -477,9 +477,10 @@ def a_range_takes_the_part_of_each_wait_that_lies_in_it():
                  for begin, end in zip(cuts, cuts[1:])]
         whole = waits_of(path)
     for begin, end, part in list(zip(cuts, cuts[1:], parts))[1:-1]:  # the first begins where the first sample lies
-        for thread in "idle", "poller":  # they wait all the time
+        # They wait all the time; one of them is woken each 400 ms, and may have to wait for a CPU.
+        for thread, slack in ("idle", 0.02), ("poller", 0.1):
             found = sum(part[thread].values()) / 1e9
-            check(abs(found - (end - begin)) < 0.02 * (end - begin), f"{thread} from {begin} to {end} s: {found} s")
+            check(abs(found - (end - begin)) < slack * (end - begin), f"{thread} from {begin} to {end} s: {found} s")
     # Nothing is counted twice, or by nobody.
     check(sum((collections.Counter(part["idle"]) for part in parts), collections.Counter()) == whole["idle"], f"{parts}: {whole['idle']}")
 

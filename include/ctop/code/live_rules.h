@@ -34,16 +34,18 @@ uint64_t live_code_serial(const struct live_code *code);
 
 /* What the code at an address says did not help: if it may have changed since the sample, it is wished for. */
 void live_code_doubt(struct live_code *code, uint64_t address);
-/* What was wished for, and how often something was missing: as it was before, where what was missed since is not needed. */
+/*
+ * What was wished for by now, and what was missing since live_code_begin_misses(): the first address that may be asked for, else the first of all; 0: nothing. What
+ * was missed and is not needed is forgiven: the wish is as it was before.
+ */
 struct live_misses {
-	uint64_t nr, wish;
-	uint64_t first; /* address of what was missing since live_code_begin_misses(); 0: nothing */
+	uint64_t wish, first;
 };
 struct live_misses live_code_begin_misses(struct live_code *code);
 struct live_misses live_code_misses(const struct live_code *code);
+void live_code_forgive(struct live_code *code, struct live_misses before);
 /* Code is missing there: it is wished for, unless something is by now. */
 void live_code_miss(struct live_code *code, uint64_t address);
-void live_code_forgive(struct live_code *code, struct live_misses before);
 
 /*
  * The rule at an address of the process, from there to the function's return. after_call: a call ends with the byte

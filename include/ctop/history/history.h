@@ -147,7 +147,7 @@ struct history_totals {
 	uint64_t weight;      /* what they stand for; of several events together it means nothing */
 	uint64_t cut_weights; /* samples that count for less than they say, before the filter */
 	uint64_t ends[NR_STACK_ENDS];
-	uint64_t unplaced; /* of those STACK_KERNEL_ONLY: on the run queue, and waits that were not seen, which have no stack */
+	uint64_t unplaced; /* of those STACK_KERNEL_ONLY: on the run queue, and waits that were not seen or may not be looked at, which have no stack */
 	uint64_t reasons[NR_STACK_REASONS];
 	uint64_t frames; /* sum of stack depths */
 	uint64_t unsymbolized_frames;
@@ -190,6 +190,8 @@ uint64_t history_event_period(const struct history *history, size_t event);
 uint64_t history_event_frequency_hz(const struct history *history, size_t event);
 /* Of threads that wait, not of what is sampled: its weights are ns. Behind all that is sampled. */
 bool history_is_wait(const struct history *history, uint32_t event);
+/* Waits of threads and of goroutines: a sample stands for all the time up to its own. */
+bool history_is_stretch(const struct history *history, uint32_t event);
 /*
  * What lies from one time on and before another of a wait so long that ended then. Short waits that nobody looked at are one sample for all since
  * the last: of these it is an estimate.

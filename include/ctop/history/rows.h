@@ -106,7 +106,7 @@ struct event {
 	const char *name, *asked;
 	uint64_t period, frequency_hz;
 	enum weight_unit unit;
-	bool is_wait;
+	bool is_wait, is_stretch;
 	uint64_t samples, weight;	    /* before the filter */
 	uint64_t weight_least, weight_most; /* of a sample */
 	uint64_t weight_shown;		    /* of those that passed the filter */

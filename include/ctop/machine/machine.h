@@ -96,8 +96,8 @@ bool machine_is_exec(const uint8_t *bytes);
 bool machine_starts_stack(const uint8_t *bytes);
 
 /*
- * Where in the code the last function of HotSpot's starts, with MACHINE_START_BYTES bytes that are all there: by touching the stack far
- * below, where it would overflow, and saving the frame pointer. size: nowhere.
+ * Offset of the last start of a function of HotSpot's in the code: MACHINE_START_BYTES bytes that touch the stack far below, where it would
+ * overflow, and save the frame pointer. size: there is none.
  */
 size_t machine_last_start(const uint8_t *code, size_t size);
 

@@ -94,7 +94,7 @@ const struct session_event *run_facts_event(const struct run_facts *facts, size_
 bool run_facts_describe(const struct run_facts *facts, const char *event);
 /* All samples dropped that are losses. */
 uint64_t run_facts_dropped(const struct run_facts *facts);
-/* The i-th thing that may go wrong in words that follow a number ("(s)" is of several), and *nr, how often it did; NULL: there are no more. */
+/* The i-th thing that may go wrong in words that follow a number ("(s)" becomes "s", or nothing where it is one), and *nr, how often it did; NULL: there are no more. */
 const char *run_facts_problem(const struct run_facts *facts, size_t i, uint64_t *nr);
 
 /* A share of the time counted that is below this: events took turns on the counters. Starting and stopping costs less. */

@@ -183,7 +183,7 @@ void time_account_set_holder(struct time_account *account, int32_t tid, int32_t 
 /* Threads that were beyond the bound: they are in no sum. */
 uint64_t time_account_nr_left_out(const struct time_account *account);
 
-/* How long after a thread has got a CPU the kernel's record of that comes, on the average: found out by its own counts, and taken off. */
+/* How long after a thread has got a CPU the kernel's record of that comes, as it was measured last by schedstat: it is taken off each record. */
 uint64_t time_account_switch_cost_ns(const struct time_account *account);
 
 /* Threads so far; of those added up each counts. */

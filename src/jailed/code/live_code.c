@@ -45,8 +45,9 @@ struct live_code {
 	struct live_frame frames[LIVE_FRAMES_MAX];
 	unsigned nr_frames;
 	uint64_t time_ns;
-	uint64_t wish;			  /* 0: none */
-	uint64_t nr_missed, first_missed; /* reads of what was not there, and where */
+	uint64_t wish;	       /* 0: none */
+	uint64_t first_missed; /* 0: nothing */
+	bool is_first_refused;
 	bool wish_is_asked;
 };
 
@@ -195,20 +196,22 @@ struct live_misses live_code_begin_misses(struct live_code *code)
 
 struct live_misses live_code_misses(const struct live_code *code)
 {
-	return (struct live_misses){code->nr_missed, code->wish, code->first_missed};
+	return (struct live_misses){code->wish, code->first_missed};
 }
 
 void live_code_miss(struct live_code *code, uint64_t address)
 {
-	code->nr_missed++;
-	if (!code->first_missed)
+	const struct window *window = find_window(code, address);
+	const bool is_refused = window && window->not_before_ns > code->time_ns;
+	if (!code->first_missed || (code->is_first_refused && !is_refused)) {
 		code->first_missed = address;
-	wish(code, address, find_window(code, address));
+		code->is_first_refused = is_refused;
+	}
+	wish(code, address, window);
 }
 
 void live_code_forgive(struct live_code *code, struct live_misses before)
 {
-	code->nr_missed = before.nr;
 	code->wish = before.wish;
 }
 
@@ -232,7 +235,7 @@ void live_code_refuse(struct live_code *code, uint64_t address, uint64_t until_n
 	window->not_before_ns = until_ns;
 }
 
-/* True when something else was there before. */
+/* True when something else was there before, or could not be read. */
 static bool put(struct window *window, size_t at, const uint8_t *bytes, size_t size)
 {
 	bool changed = false;

@@ -24,8 +24,8 @@ struct memory_elf {
 };
 
 /*
- * names: of the sections, in their order, each behind a 0, as a table of strings begins with one; .shstrtab, which has them, is the last. The bytes stay where they are as
- * long as the file is open, and so does it. False: out of memory; memory_elf_close() is due in any case.
+ * names: of the sections, in their order, each behind a 0, as a table of strings begins with one; .shstrtab, which has them, is the last. Neither the sections' bytes nor *made
+ * may move before memory_elf_close(), which is due in any case. False: out of memory.
  */
 bool memory_elf_open(struct memory_elf *made, struct section_bytes *sections, size_t nr,
 		     const char *names, size_t names_size);

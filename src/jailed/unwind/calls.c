@@ -134,6 +134,12 @@ static bool jumps_on(struct walk *walk, const struct unwind_mapping *mapping, ui
 				return true;
 			has_jumped = true;
 			break;
+		case INSTRUCTION_RETURN:
+		case INSTRUCTION_STOP:
+		case INSTRUCTION_JUMP_TABLE:
+		case INSTRUCTION_JUMP_INDEXED:
+			has_jumped = true;
+			break;
 		case INSTRUCTION_JUMP_MEMORY:
 		case INSTRUCTION_JUMP_REGISTER:
 			return indirectly && is_empty;

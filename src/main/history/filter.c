@@ -34,6 +34,13 @@ uint64_t history_wait_within(uint64_t end_ns, uint64_t length_ns, uint64_t from_
 	return first_ns < last_ns ? last_ns - first_ns : 0;
 }
 
+/* Of a recording that lies it may be too late. */
+static uint64_t time_at(const struct history *history, uint64_t since_ns)
+{
+	const uint64_t most_ns = UINT64_MAX - history->origin_ns;
+	return history->origin_ns + (since_ns < most_ns ? since_ns : most_ns);
+}
+
 bool history_cut_to_time(const struct history *history, uint32_t event, struct sample *sample)
 {
 	const struct history_filter *filter = &history->filter;
@@ -42,11 +49,12 @@ bool history_cut_to_time(const struct history *history, uint32_t event, struct s
 	uint64_t since_ns = sample->time_ns > origin_ns ? sample->time_ns - origin_ns : 0;
 	const uint64_t to_ns = filter->to_ns ? filter->to_ns : UINT64_MAX;
 	const bool ends_within = since_ns >= filter->from_ns && since_ns < to_ns;
-	if (!history_is_wait(history, event) || !sample->weight || !(filter->from_ns || filter->to_ns))
+	if (!history_is_stretch(history, event) || !sample->weight ||
+	    !(filter->from_ns || filter->to_ns))
 		return ends_within;
 	/* What was waited before the first sample belongs to the beginning. */
-	const uint64_t from_ns = filter->from_ns ? origin_ns + filter->from_ns : 0;
-	const uint64_t until_ns = filter->to_ns ? origin_ns + to_ns : UINT64_MAX;
+	const uint64_t from_ns = filter->from_ns ? time_at(history, filter->from_ns) : 0;
+	const uint64_t until_ns = time_at(history, to_ns);
 	sample->weight = history_wait_within(sample->time_ns, sample->weight, from_ns, until_ns);
 	if (sample->time_ns >= until_ns)
 		sample->time_ns = until_ns - 1;
@@ -56,6 +64,11 @@ bool history_cut_to_time(const struct history *history, uint32_t event, struct s
 bool history_is_wait(const struct history *history, uint32_t number)
 {
 	return history->events.items[number].is_wait;
+}
+
+bool history_is_stretch(const struct history *history, uint32_t number)
+{
+	return history->events.items[number].is_stretch;
 }
 
 bool history_is_of_time(const struct history *history, uint32_t number, enum time_shown time)

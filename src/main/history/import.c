@@ -66,16 +66,19 @@ static int import_event(struct history *history, uint32_t id, uint32_t *to)
 {
 	struct event_row row;
 	tables_event(&history->reader, id, &row);
-	struct event event = {.period = row.period,
-				    .frequency_hz = row.frequency_hz,
-				    .unit = row.weight_unit < NR_WEIGHT_UNITS
-						    ? (enum weight_unit)row.weight_unit
-						    : WEIGHT_EVENTS,
-				    .name = intern_string(history, row.name),
-				    .asked = intern_string(history, row.asked)};
+	struct event event = {
+		.period = row.period,
+		.frequency_hz = row.frequency_hz,
+		.unit = row.weight_unit < NR_WEIGHT_UNITS ? (enum weight_unit)row.weight_unit
+							  : WEIGHT_EVENTS,
+		.name = intern_string(history, row.name),
+		.asked = intern_string(history, row.asked),
+	};
 	if (!event.name || !event.asked)
 		return -ENOMEM;
 	event.is_wait = !strcmp(event.name, WAIT_EVENT);
+	event.is_stretch =
+		event.is_wait || !strcmp(event.name, time_shown_event(TIME_SHOWN_GOROUTINES));
 	for (*to = 0; *to < history->events.nr; ++*to) {
 		const struct event *known = &history->events.items[*to];
 		if (known->name == event.name && known->asked == event.asked)
@@ -451,7 +454,7 @@ static void add_to_totals(struct history *history, const struct sample *sample,
 	totals->weight += stack->weight;
 	history->events.items[stack->event].weight_shown += stack->weight;
 	totals->ends[sample->end]++;
-	totals->unplaced += sample->end == STACK_KERNEL_ONLY && !stack->node &&
+	totals->unplaced += sample->end == STACK_KERNEL_ONLY && !sample->node.index &&
 			    history_is_wait(history, stack->event);
 	totals->reasons[sample->reason]++;
 }

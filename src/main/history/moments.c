@@ -51,7 +51,7 @@ static int keep(struct moments_kept *moments, const struct moment *moment)
 }
 
 static int keep_all(struct moments_kept *moments, uint64_t time_ns, uint32_t stack, uint64_t weight,
-		    bool is_wait)
+		    bool is_stretch)
 {
 	/* What is heavier still is damage: an hour of ns is less. */
 	enum { PARTS_MOST = 1024 };
@@ -61,7 +61,7 @@ static int keep_all(struct moments_kept *moments, uint64_t time_ns, uint32_t sta
 		moment.weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
 		weight -= moment.weight;
 		result = keep(moments, &moment);
-		time_ns -= is_wait && moment.weight < time_ns ? moment.weight : 0;
+		time_ns -= is_stretch && moment.weight < time_ns ? moment.weight : 0;
 		moment.time_ns = time_ns | MOMENT_GOES_ON;
 	}
 	return result;
@@ -125,7 +125,7 @@ int history_note_moment(struct history *history, const struct sample *sample, ui
 {
 	const int result =
 		keep_all(&history->moments, sample->time_ns, stack, sample->weight,
-			 history_is_wait(history, history->stacks.items[stack].event));
+			 history_is_stretch(history, history->stacks.items[stack].event));
 	return result ? result : tell_timeline(history, sample, stack);
 }
 

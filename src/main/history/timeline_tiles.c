@@ -128,7 +128,8 @@ void timeline_coarsen(struct timeline *timeline)
 /* How many tiles the row may have, as others are. */
 static uint64_t room_for(const struct timeline *timeline, const struct timeline_row *row)
 {
-	const uint64_t rows = timeline->rows.capacity * sizeof(*timeline->rows.items);
+	const uint64_t rows = timeline->rows.capacity * sizeof(*timeline->rows.items) +
+			      timeline->waits.capacity * sizeof(*timeline->waits.items);
 	const uint64_t others = timeline->tile_bytes - row->capacity * sizeof(struct tile) + rows;
 	const uint64_t most = timeline->bytes_most - timeline->bytes_most / TIMELINE_EVENTS_SHARE -
 			      timeline->bytes_most / TIMELINE_CALLS_SHARE;

@@ -188,7 +188,7 @@ int timeline_facts_add(struct timeline *timeline, unsigned nr_sources,
 		result = encode(timeline, nr_sources, sink, &missing);
 	size_t nr_missing = missing.nr_lasting + missing.nr_brief;
 	if (!result)
-		result = timeline_wait_facts_add(timeline, sink);
+		result = timeline_wait_facts_add(timeline, nr_sources, sink);
 	if (!result)
 		result = timeline_event_facts_add(timeline, nr_sources, sink);
 	if (!result)

@@ -229,7 +229,7 @@ const struct option_row option_rows[] = {
 	 "\\fBctop export script\\fR writes all events by default."},
 	{OPTION_FILTER_FROM, GROUP_FILTER, FILTERED, 0, "from", "SECONDS", COMPLETE_NOTHING, NULL,
 	 "samples from this time on, from the first sample",
-	 "Of a wait the part that lies between the two is taken."},
+	 "Of a wait, only the part between --from and --to counts."},
 	{OPTION_FILTER_TO, GROUP_FILTER, FILTERED, 0, "to", "SECONDS", COMPLETE_NOTHING, NULL,
 	 "samples up to this time", NULL},
 	{OPTION_FILTER_KERNEL, GROUP_FILTER, FILTERED, 0, "kernel", NULL, COMPLETE_NOTHING, NULL,

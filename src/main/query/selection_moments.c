@@ -30,6 +30,7 @@ struct moments {
 	/* What is still to be given out, by stack: seconds that came after the window's end, or before a reset, are not the selection's. */
 	struct stack_count *left;
 	ROWS(struct turn) turns; /* a heap: those below a turn are not due before it */
+	ROWS(struct turn) late;	 /* waits of a range that ended behind it */
 	uint64_t from_ns, to_ns; /* of the second in hand */
 	int (*each)(void *context, const struct history_sample *sample);
 	void *context;
@@ -139,11 +140,14 @@ static int take_bucket(struct moments *moments, const struct bucket *bucket, boo
 /* What is held by no second any more was given out as taken when the window began: nothing lies before that. */
 static int give_bucket(struct moments *moments, const struct bucket *bucket)
 {
-	uint64_t began_ns = moments->selection->totals.from_ns;
+	const struct selection *selection = moments->selection;
+	const uint64_t began_ns = selection->totals.from_ns, ended_ns = selection->totals.to_ns;
 	moments->from_ns = bucket->second * NS_PER_SECOND;
 	moments->to_ns = (bucket->second + bucket->span) * NS_PER_SECOND;
 	if (moments->from_ns < began_ns && began_ns < moments->to_ns)
 		moments->from_ns = began_ns;
+	if (selection->to_ns && moments->from_ns < ended_ns && ended_ns < moments->to_ns)
+		moments->to_ns = ended_ns;
 	int result = take_bucket(moments, bucket, false);
 	return result ? result : give_turns(moments);
 }
@@ -163,6 +167,36 @@ static void begin_moments(const struct moments *moments)
 								     : (struct stack_count){0};
 }
 
+/* A wait is all the time up to its sample's: what no second of a range has of one ends with the range. */
+static bool is_late(const struct moments *moments, uint32_t stack)
+{
+	const struct selection *selection = moments->selection;
+	return selection->to_ns &&
+	       history_is_stretch(selection->history,
+				  selection->history->stacks.items[stack].event);
+}
+
+static int add_late(struct moments *moments, uint32_t stack, struct stack_count count)
+{
+	if (!count.samples)
+		return 0;
+	if (vec_reserve(&moments->late, moments->late.nr + 1))
+		return -ENOMEM;
+	moments->late.items[moments->late.nr++] = (struct turn){.stack = stack, .count = count};
+	return 0;
+}
+
+static int give_late(struct moments *moments)
+{
+	int result = 0;
+	moments->to_ns = moments->selection->totals.to_ns;
+	moments->from_ns = moments->to_ns - 1;
+	for (size_t i = 0; !result && i < moments->late.nr; i++)
+		result = add_turn(moments, moments->late.items[i].stack,
+				  moments->late.items[i].count);
+	return result ? result : give_turns(moments);
+}
+
 /* What is left over; then all but that is left. */
 static int give_left_over(struct moments *moments)
 {
@@ -174,7 +208,8 @@ static int give_left_over(struct moments *moments)
 		struct stack_count held = selection->counts.items[i], over = moments->left[i];
 		if (!selection->stacks.items[i].passes)
 			continue;
-		result = add_turn(moments, i, over);
+		result = is_late(moments, i) ? add_late(moments, i, over)
+					     : add_turn(moments, i, over);
 		moments->left[i] = (struct stack_count){held.samples - over.samples,
 							held.weight - over.weight};
 	}
@@ -194,7 +229,7 @@ static int give_all(struct moments *moments)
 	int result = give_left_over(moments);
 	for (size_t i = first; !result && i < end && i < seconds->buckets.nr; i++)
 		result = give_bucket(moments, &seconds->buckets.items[i]);
-	return result;
+	return result ? result : give_late(moments);
 }
 
 /* ---- samples that the history kept ---- */
@@ -237,5 +272,6 @@ int selection_each_sample(struct selection *selection,
 	stack_view_release(&moments.view);
 	free(moments.left);
 	free(moments.turns.items);
+	free(moments.late.items);
 	return result;
 }

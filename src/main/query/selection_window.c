@@ -212,12 +212,13 @@ static bool take_in_range(const struct selection *selection, const struct moment
 	const uint64_t time_ns = moment->time_ns & ~MOMENT_GOES_ON;
 	const bool ends_later = time_ns >= selection->to_ns;
 	*count = (struct stack_count){!(moment->time_ns & MOMENT_GOES_ON), moment->weight};
-	if (!moment->weight || !history_is_wait(history, history->stacks.items[moment->stack].event))
+	if (!moment->weight ||
+	    !history_is_stretch(history, history->stacks.items[moment->stack].event))
 		return time_ns >= selection->from_ns && !ends_later;
 	/* What goes on with it and lies in the range as well has not been counted, if this reaches out of it. */
 	count->samples = count->samples || ends_later;
-	count->weight = history_wait_within(time_ns, moment->weight, selection->from_ns,
-					    selection->to_ns);
+	count->weight =
+		history_wait_within(time_ns, moment->weight, selection->from_ns, selection->to_ns);
 	return count->weight;
 }
 
@@ -316,8 +317,7 @@ static void square_range(const struct selection *selection, double *squares)
 	for (size_t i = 0; has_moments(selection) && i < moments->ring.nr; i++) {
 		const struct moment *moment = &moments->ring.items[i];
 		struct stack_count part;
-		if (moment->stack < selection->stacks.nr &&
-		    take_in_range(selection, moment, &part))
+		if (moment->stack < selection->stacks.nr && take_in_range(selection, moment, &part))
 			squares[moment->stack] += (double)part.weight * (double)part.weight;
 	}
 }

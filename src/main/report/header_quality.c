@@ -197,8 +197,8 @@ static void add_problems(struct header *header)
 	}
 	if (header->totals->bad_samples) {
 		text_add(line, line->size ? "; " : "");
-		add_grouped(line, header->totals->bad_samples);
-		text_add(line, " samples left out: they made no sense");
+		add_counted(line, "sample(s) left out: they made no sense",
+			    header->totals->bad_samples);
 	}
 	if (header->totals->folded) {
 		text_add(line, line->size ? "; " : "");

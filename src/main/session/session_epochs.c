@@ -167,8 +167,9 @@ static void count(struct session *session, const struct sample *samples, size_t 
 		size_t event = (size_t)samples[i].event - FIRST_EVENT;
 		if (session_places_waits(session) && event >= session->sampling.nr_events) {
 			stats->waits++;
-			stats->waits_unplaced +=
-				samples[i].end == STACK_KERNEL_ONLY && !samples[i].node.index;
+			stats->waits_unplaced += event == session->sampling.nr_events &&
+						 samples[i].end == STACK_KERNEL_ONLY &&
+						 !samples[i].node.index;
 		} else if (event < SAMPLER_MAX_EVENTS) {
 			stats->events[event].samples++;
 			add_weight(&stats->events[event].sampled, samples[i].weight);

@@ -282,6 +282,7 @@ static void rename_survivor(struct time_account *account, int32_t pid)
 	/* What it waited under its old number has its stacks there. */
 	account_close_shares(account, survivor);
 	survivor->shares = (struct wait_shares){0};
+	account_forget_counts(survivor);
 	account_tell_end(account, survivor);
 	survivor->is_told = false;
 	remove_live(account, survivor);
@@ -307,6 +308,7 @@ static void take_lost(struct time_account *account, uint64_t from)
 		if (thread->doing != UNKNOWN)
 			account_charge(account, thread, account_kind_of(thread->doing), from);
 		wait_shares_break(&thread->shares);
+		account_forget_counts(thread);
 		thread->doing = UNKNOWN;
 		thread->cpu = NO_CPU;
 	}

@@ -145,6 +145,8 @@ uint64_t account_got_cpu(const struct time_account *account, struct thread *thre
 /* The scheduler's count of a thread that has no CPU: compared with the records once those up to then have come. */
 void account_note_count(const struct time_account *account, struct thread *thread,
 			const struct sched_stat *stat, uint64_t at);
+/* What was counted so far is not compared with what comes. */
+void account_forget_counts(struct thread *thread);
 /* It has done that since the last news, and goes on with it until then. */
 void account_compare_counts(struct time_account *account, struct thread *thread,
 			    enum time_kind kind, uint64_t until);

@@ -15,7 +15,9 @@ enum { RUNS_LEAST = 200 };
 
 uint64_t account_got_cpu(const struct time_account *account, struct thread *thread, uint64_t at)
 {
-	const uint64_t room = at > thread->since ? at - thread->since : 0;
+	/* What was told of the time before stays. */
+	const uint64_t since = thread->told > thread->since ? thread->told : thread->since;
+	const uint64_t room = at > since ? at - since : 0;
 	const uint64_t taken = room < account->switch_cost.ns ? room : account->switch_cost.ns;
 	thread->taken_ns += taken;
 	return at - taken;
@@ -32,6 +34,11 @@ void account_note_count(const struct time_account *account, struct thread *threa
 		.run_ns = stat->run_ns,
 		.nr_runs = stat->nr_runs,
 	};
+}
+
+void account_forget_counts(struct thread *thread)
+{
+	thread->compared = thread->looked = (struct counted){0};
 }
 
 static void settle(struct switch_cost *cost)
@@ -62,8 +69,13 @@ void account_compare_counts(struct time_account *account, struct thread *thread,
 	if (before.since_ns != now.since_ns || nr_runs > nr_recorded + 1 ||
 	    nr_recorded > nr_runs + 1)
 		return;
-	cost->late_ns += (int64_t)(now.run_ns - before.run_ns) -
-			 (int64_t)(now.recorded_ns - before.recorded_ns);
+	const int64_t late_ns =
+		(int64_t)((now.run_ns - before.run_ns) - (now.recorded_ns - before.recorded_ns));
+	const int64_t most_ns = (int64_t)((nr_recorded + 2) * COST_MOST_NS);
+	/* A run that no record has told of, or a look that was held up. */
+	if (late_ns > most_ns || late_ns < -most_ns)
+		return;
+	cost->late_ns += late_ns;
 	cost->nr_runs += nr_runs;
 	if (cost->nr_runs >= RUNS_LEAST)
 		settle(cost);

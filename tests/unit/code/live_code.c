@@ -203,6 +203,35 @@ static void that_there_is_no_rule_is_remembered(void)
 	live_code_free(code);
 }
 
+/* Of two ways that lead to missing code the one is wished for that may be asked for. */
+static void what_was_refused_hides_nothing(void)
+{
+	/* je to where code was refused; else jmp to where it is missing. */
+	static const uint8_t ways[] = {0x0f, 0x84, 0xfa, 0xff, 0x00, 0x00, 0xe9, 0xf5, 0xff, 0x01, 0x00};
+	struct live_code *code = live_code_new();
+	struct code_reader *reader = code_reader_new();
+	struct code_rule rule;
+	*code_reader_allowance(reader) = UINT64_MAX;
+	memset(bytes, 0xcc, sizeof(bytes));
+	memcpy(bytes, ways, sizeof(ways));
+	CHECK_EQ(live_code_take(code, HERE, bytes, PAGE, 1), 0);
+	for (int refused = 0; refused < 2; refused++) {
+		live_code_refuse(code, HERE + (refused ? 0x20000 : 0x10000), 100);
+		for (uint64_t time_ns = 2; time_ns < 4; time_ns++) {
+			uint64_t wish;
+			bool asked;
+			live_code_begin(code, time_ns);
+			CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_NO_RULE);
+			if (!refused)
+				CHECK(wishes(code, HERE + 0x20000));
+			else
+				CHECK(!live_code_wish(code, &wish, &asked));
+		}
+	}
+	code_reader_free(reader);
+	live_code_free(code);
+}
+
 /* What comes may be what was there before something else was mapped: it may be read again. */
 static void the_same_code_in_another_mapping(void)
 {
@@ -242,5 +271,6 @@ int main(void)
 	RUN(a_rule_leads_through_pages);
 	RUN(that_there_is_no_rule_is_remembered);
 	RUN(the_same_code_in_another_mapping);
+	RUN(what_was_refused_hides_nothing);
 	return test_done();
 }

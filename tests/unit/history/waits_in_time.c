@@ -23,7 +23,10 @@ static void open_waits(struct profile *profile, struct history *history)
 	tables_publish(profile->writer);
 	CHECK_EQ(history_begin_epoch(history, &profile->tables, NULL), 0);
 	const struct sample samples[] = {
-		{.time_ns = START_NS, .weight = 7, .event = (uint8_t)profile->event, .leaf = computes},
+		{.time_ns = START_NS,
+		 .weight = 7,
+		 .event = (uint8_t)profile->event,
+		 .leaf = computes},
 		{.time_ns = START_NS + 3000 * MS,
 		 .weight = 9,
 		 .event = (uint8_t)profile->event,
@@ -49,7 +52,8 @@ static const struct range {
 	uint64_t nr_samples, nr_waits, waited_ms;
 } ranges[] = {
 	{2000, 0, 1, 2, LONG_MS + SHORT_MS},
-	{0, 3000, 1, 2, 1000 + SHORT_MS}, /* what ends at the range's end lies in it, unlike a sample */
+	{0, 3000, 1, 2,
+	 1000 + SHORT_MS}, /* what ends at the range's end lies in it, unlike a sample */
 	{0, 2999, 1, 2, 999 + SHORT_MS - 1},
 	{2960, 2970, 0, 2, 20},
 	{3000, 3001, 1, 1, 1},
@@ -138,10 +142,46 @@ static void a_marked_range_cuts_waits(void)
 	close_profile(&profile);
 }
 
+/* Waits that ended behind the range come with its end, in the order of time, and lie in it. */
+struct seen {
+	uint64_t last_ns, from_ns, to_ns, waited_ns;
+};
+
+static int see(void *context, const struct history_sample *sample)
+{
+	struct seen *seen = context;
+	CHECK(sample->time_ns >= seen->last_ns && sample->time_ns < seen->to_ns);
+	seen->last_ns = sample->time_ns;
+	if (sample->stack.event == 1) {
+		CHECK(sample->time_ns - sample->stack.weight + MS >= seen->from_ns);
+		seen->waited_ns += sample->stack.weight;
+	}
+	return 0;
+}
+
+static void a_marked_range_is_exported_with_parts_of_waits(void)
+{
+	struct profile profile;
+	struct history *history = history_new();
+	history_keep_seconds(history);
+	CHECK_EQ(history_keep_timeline(history), 0);
+	open_waits(&profile, history);
+	struct selection *selection = selection_new(history);
+	struct seen seen = {.from_ns = START_NS + 2500 * MS, .to_ns = START_NS + 5500 * MS};
+	selection_set_range(selection, seen.from_ns, seen.to_ns);
+	CHECK_EQ(selection_refresh(selection, START_NS + 20000 * MS), 0);
+	CHECK_EQ(selection_each_sample(selection, see, &seen), 0);
+	CHECK_EQ(seen.waited_ns, (3000 + SHORT_MS) * MS);
+	selection_free(selection);
+	history_free(history);
+	close_profile(&profile);
+}
+
 int main(void)
 {
 	RUN(a_filter_cuts_waits);
 	RUN(kept_samples_are_cut);
 	RUN(a_marked_range_cuts_waits);
+	RUN(a_marked_range_is_exported_with_parts_of_waits);
 	return test_done();
 }

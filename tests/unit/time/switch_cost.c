@@ -147,6 +147,32 @@ static void lost_records_are_no_cost(void)
 	time_account_free(cycles.account);
 }
 
+/* One long run whose beginning was lost is no cost of 200 switches. */
+static void a_lost_run_is_no_cost(void)
+{
+	struct cycles cycles = begin_cycles(10, true);
+	go_on(&cycles, 600);
+	cycles.nr++; /* unseen */
+	cycles.run_us += 50000;
+	go_on(&cycles, 399);
+	CHECK_EQ(time_account_switch_cost_ns(cycles.account), 10 * US);
+	time_account_free(cycles.account);
+}
+
+/* What it ran behind a loss is unknown, and not compared. */
+static void what_is_unknown_is_no_cost(void)
+{
+	struct cycles cycles = begin_cycles(10, false);
+	go_on(&cycles, 620);
+	const uint64_t us = cycles.nr * CYCLE_US + 150;
+	const struct record lost = {.type = PERF_RECORD_LOST, .time_ns = us * US, .lost = 1};
+	CHECK_EQ(time_account_take(cycles.account, &lost, us * US), 0);
+	cycles.run_us += 300;
+	go_on(&cycles, 600);
+	CHECK_EQ(time_account_switch_cost_ns(cycles.account), 10 * US);
+	time_account_free(cycles.account);
+}
+
 int main(void)
 {
 	RUN(it_becomes_computing);
@@ -154,5 +180,7 @@ int main(void)
 	RUN(it_is_no_more_than_there_was);
 	RUN(what_makes_no_sense_costs_nothing);
 	RUN(lost_records_are_no_cost);
+	RUN(a_lost_run_is_no_cost);
+	RUN(what_is_unknown_is_no_cost);
 	return test_done();
 }
