@@ -264,6 +264,10 @@ static void check_rules(struct object *object)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
+	static bool is_prepared;
+	if (!is_prepared)
+		source_lines_prepare();
+	is_prepared = true;
 	int open_before = fuzz_open_descriptors();
 	struct error error = {0};
 	struct object *object = object_open(fuzz_file(bytes, size), &error);
