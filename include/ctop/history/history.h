@@ -55,7 +55,8 @@ struct history_filter {
 	const char *module; /* the leaf's module: file name or path, exact; "[unknown]": none */
 	const char *const *labels; /* of the run, each "KEY=VALUE": all of them; see labels.c */
 	size_t nr_labels;
-	uint64_t from_ns; /* since the first sample; 0: no limit. Of a wait the part that lies between them is taken */
+	/* Since the first sample; 0: no limit. Of a wait, only the part between the two counts. */
+	uint64_t from_ns;
 	uint64_t to_ns;
 	bool kernel_only; /* leaf in the kernel */
 	bool user_only;	  /* drop samples whose leaf is in the kernel */
@@ -147,7 +148,8 @@ struct history_totals {
 	uint64_t weight;      /* what they stand for; of several events together it means nothing */
 	uint64_t cut_weights; /* samples that count for less than they say, before the filter */
 	uint64_t ends[NR_STACK_ENDS];
-	uint64_t unplaced; /* of those STACK_KERNEL_ONLY: on the run queue, and waits that were not seen or may not be looked at, which have no stack */
+	/* Of those STACK_KERNEL_ONLY: on the run queue, and waits that were not seen or may not be looked at, which have no stack. */
+	uint64_t unplaced;
 	uint64_t reasons[NR_STACK_REASONS];
 	uint64_t frames; /* sum of stack depths */
 	uint64_t unsymbolized_frames;

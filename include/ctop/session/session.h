@@ -107,7 +107,8 @@ struct session_stats {
 	uint64_t switch_cost_ns;	/* time_account_switch_cost_ns() */
 	bool all_locked; /* they live, are several, and waited for locks when they were last looked at */
 	uint64_t waits; /* of the samples: what tells of waits, and was not sampled */
-	uint64_t waits_unplaced; /* of these: on the run queue, or waits that were not seen or may not be looked at; they have no stack */
+	/* Of these: on the run queue, or waits that were not seen or may not be looked at; they have no stack. */
+	uint64_t waits_unplaced;
 	/* Of waiting that is told by stacks: shared out over short waits that were seen, an estimate. */
 	uint64_t waits_estimated_ns;
 	uint64_t waits_refused;	   /* looks at waiting threads that the kernel did not allow */

@@ -120,7 +120,8 @@ static bool take_sections(struct unpacked_dwarf *unpacked, Elf *elf)
 			return false;
 		is_any_packed |= header.sh_flags & SHF_COMPRESSED;
 	}
-	return is_any_packed && unpacked->sections[0].size; /* .debug_info may be packed the old way */
+	/* .debug_info may be packed the old way. */
+	return is_any_packed && unpacked->sections[0].size;
 }
 
 /* Of files that are still to be relocated libdw knows how. */

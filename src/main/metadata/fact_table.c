@@ -79,8 +79,7 @@ const struct fact_row fact_rows[] = {
 	PROBLEM(late, OF_FILE | OF_PART, "late"),
 	PROBLEM(hurried, AT_END | OF_PART,
 		"broken stack(s) not waited for: ctop did not get the CPU to fetch their files or "
-		"maps in "
-		"time"),
+		"maps in time"),
 	PROBLEM(throttled, OF_FILE | OF_PART, "time(s) throttled by the kernel"),
 	PROBLEM(lost_sideband, AT_END | OF_PART,
 		"record(s) of maps, forks and exits lost: files of programs that ended at once may "
@@ -124,17 +123,15 @@ const struct fact_row fact_rows[] = {
 		"time(s) a thread's memory did not answer within 250 ms: where it waits is not "
 		"looked at any more, how long is known all the same"),
 	PROBLEM(waits_unasked, AT_END,
-		"look(s) at where threads wait that were not made: the process that looks could not "
-		"be "
-		"started, as where a limit of processes or open files is reached"),
+		"look(s) at where threads wait that were not made: the process that looks could "
+		"not be started, as where a limit of processes or open files is reached"),
 	PROBLEM(waits_untold_ns, AT_END, "ns of waiting that ctop was too slow to tell"),
 	PROBLEM(wakings_lost, AT_END,
 		"record(s) of wakings lost: of their threads the run-queue's time from waking on "
 		"counts as waiting"),
 	PROBLEM(wakings_untold, AT_END,
 		"wait(s) whose end the kernel's records of wakings do not tell: their run-queue's "
-		"time "
-		"from waking on counts as waiting"),
+		"time from waking on counts as waiting"),
 	UNLESS_0("stats.switch_outs", "switch_outs", FACT_NUMBER, stats.switch_outs, AT_END),
 	UNLESS_0("stats.switch_outs_lost", "switch_outs_lost", FACT_NUMBER, stats.switch_outs_lost,
 		 AT_END),
@@ -156,7 +153,8 @@ const struct fact_row fact_rows[] = {
 	PROBLEM(goroutines_left_out, AT_END,
 		"goroutine(s) of a process more than are looked at (65,536)"),
 	PROBLEM(goroutines_joined, AT_END,
-		"goroutine(s) told as one, behind the first 16,384: their stacks and sums are whole"),
+		"goroutine(s) told as one, behind the first 16,384: their stacks and sums are "
+		"whole"),
 	FACT("stats.ends", "stacks", FACT_ENDS, stats.ends, AT_END),
 	UNLESS_0("stats.first_stack_ns", "first_stack_seconds", FACT_NS, first_stack_ns, AT_END),
 	FACT("stats.frames", "frames", FACT_NUMBER, stats.frames, AT_END),

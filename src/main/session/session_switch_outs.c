@@ -202,8 +202,7 @@ void session_note_switch_out(struct session *session, const struct record *recor
 	wait.until_ns = record->time_ns;
 	wait.kind = kind_of(outs->chains, record, &wait);
 	wait.place = place;
-	snprintf(wait.name, sizeof(wait.name), "%s",
-		 time_account_name(time->account, record->tid));
+	snprintf(wait.name, sizeof(wait.name), "%s", time_account_name(time->account, record->tid));
 	session_tell_waits(time, wait.time_ns);
 	if (!wait_ring_put(&time->ring, &wait, stack))
 		return;

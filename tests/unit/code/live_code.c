@@ -207,7 +207,8 @@ static void that_there_is_no_rule_is_remembered(void)
 static void what_was_refused_hides_nothing(void)
 {
 	/* je to where code was refused; else jmp to where it is missing. */
-	static const uint8_t ways[] = {0x0f, 0x84, 0xfa, 0xff, 0x00, 0x00, 0xe9, 0xf5, 0xff, 0x01, 0x00};
+	static const uint8_t ways[] = {0x0f, 0x84, 0xfa, 0xff, 0x00, 0x00,
+				       0xe9, 0xf5, 0xff, 0x01, 0x00};
 	struct live_code *code = live_code_new();
 	struct code_reader *reader = code_reader_new();
 	struct code_rule rule;

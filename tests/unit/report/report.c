@@ -278,18 +278,20 @@ static void header(void)
 	known_profile(&profile);
 	const char *report = report_of(&profile);
 	*strstr(profile.text.bytes, "\n\n") = '\0';
-	CHECK_STR(report, "target     program[42]\n"
-			  "host       box, Linux 6.1.0 x86_64, 2 CPUs\n"
-			  "event      cycles, opened as cpu-clock\n"
-			  "rate       999 Hz asked, 50 samples/s reached; throttled 1 time by the kernel\n"
-			  "duration   2.00 s, 100 samples, lost 100 (50.00%)\n"
-			  "weight     100 ms in 100 samples\n"
-			  "problems   3 late; 1 time throttled by the kernel; 2 restarts of helper processes\n"
-			  "stacks     complete 99.00%, broken 1.00% (no_table 1)\n"
-			  "call graph auto, copies of 32,768 bytes\n"
-			  "unnamed    0.44% of 229 frames\n"
-			  "fallback   cycles: no counters here, cpu-clock stands in\n"
-			  "ctop       0.12 s of CPU time (6.0% of one CPU), 22 MiB");
+	CHECK_STR(report,
+		  "target     program[42]\n"
+		  "host       box, Linux 6.1.0 x86_64, 2 CPUs\n"
+		  "event      cycles, opened as cpu-clock\n"
+		  "rate       999 Hz asked, 50 samples/s reached; throttled 1 time by the kernel\n"
+		  "duration   2.00 s, 100 samples, lost 100 (50.00%)\n"
+		  "weight     100 ms in 100 samples\n"
+		  "problems   3 late; 1 time throttled by the kernel; 2 restarts of helper "
+		  "processes\n"
+		  "stacks     complete 99.00%, broken 1.00% (no_table 1)\n"
+		  "call graph auto, copies of 32,768 bytes\n"
+		  "unnamed    0.44% of 229 frames\n"
+		  "fallback   cycles: no counters here, cpu-clock stands in\n"
+		  "ctop       0.12 s of CPU time (6.0% of one CPU), 22 MiB");
 	profile_end(&profile);
 }
 
