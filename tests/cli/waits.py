@@ -494,6 +494,7 @@ def what_has_no_stack_by_nature_is_not_incomplete():
         path, stats, _ = record_waits(where, "--", "sh", "-c", command)
         report = ctop_ok("report", path, "--time", "wait").stdout
     check(stats["stacks"]["kernel_only"] > 20, f"{stats['stacks']}")
+    check(20 < stats["waits_unplaced"] <= stats["stacks"]["kernel_only"], f"{stats}")
     complete = float(re.search(r"^stacks +complete ([\d.]+)%", report, re.M)[1])
     check(complete > 50, report[:2000])
 

@@ -16,7 +16,7 @@
 #include <ctop/session/session.h>
 
 /* More than anybody reads. */
-enum { FACT_LIST_MAX = 64, FACTS_MAX = 112 };
+enum { FACT_LIST_MAX = 64, FACTS_MAX = 120 };
 
 struct fact_list {
 	const char *const *items;

@@ -116,6 +116,8 @@ const struct fact_row fact_rows[] = {
 	PROBLEM(untimed, AT_END, "thread(s) more than the account of their time has room for"),
 	UNLESS_0("stats.waits_estimated_ns", "waits_estimated_seconds", FACT_NS,
 		 stats.waits_estimated_ns, AT_END),
+	UNLESS_0("stats.waits_unplaced", "waits_unplaced", FACT_NUMBER, stats.waits_unplaced,
+		 AT_END),
 	UNLESS_0("stats.waits_refused", "waits_refused", FACT_NUMBER, stats.waits_refused, AT_END),
 	UNLESS_0("stats.waits_refused_by", "waits_refused_by", FACT_NUMBER, stats.waits_refused_by,
 		 AT_END),

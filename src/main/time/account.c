@@ -163,7 +163,7 @@ static int take_switch(struct time_account *account, const struct record *record
 	if (!record->switched.out) {
 		thread->nr_recorded++;
 		if (is_off)
-			at = account_got_cpu(account, thread, at);
+			at = account_take_cpu(account, thread, at);
 	}
 	if (thread->doing == UNKNOWN)
 		account_charge(account, thread, TIME_UNKNOWN, at);
@@ -226,7 +226,8 @@ bool time_account_ends_unwoken(const struct time_account *account, const struct 
 	if (record->switched.out || !thread || account->by_looks || thread->doing != WAITS ||
 	    wait_began(account, thread) < after_ns)
 		return false;
-	*ended = wait_that_ends(thread, account_clock(account, record->time_ns));
+	const uint64_t at = account_clock(account, record->time_ns);
+	*ended = wait_that_ends(thread, account_cpu_since(account, thread, at));
 	return true;
 }
 

@@ -140,8 +140,10 @@ enum time_kind account_kind_of(enum doing doing);
 
 /* ---- switch_cost.c ---- */
 
-/* When it got the CPU of which a record from then tells. */
-uint64_t account_got_cpu(const struct time_account *account, struct thread *thread, uint64_t at);
+/* When it got the CPU of which a record from then tells; and that it is charged so. */
+uint64_t account_cpu_since(const struct time_account *account, const struct thread *thread,
+			   uint64_t at);
+uint64_t account_take_cpu(const struct time_account *account, struct thread *thread, uint64_t at);
 /* The scheduler's count of a thread that has no CPU: compared with the records once those up to then have come. */
 void account_note_count(const struct time_account *account, struct thread *thread,
 			const struct sched_stat *stat, uint64_t at);

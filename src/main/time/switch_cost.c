@@ -13,14 +13,26 @@ enum { RUNS_LEAST = 200 };
 /* What is more is something else. */
 #define COST_MOST_NS (NS_PER_MS / 5)
 
-uint64_t account_got_cpu(const struct time_account *account, struct thread *thread, uint64_t at)
+/* How long before a record from then. What was told of that time stays. */
+static uint64_t lead_ns(const struct time_account *account, const struct thread *thread,
+			uint64_t at)
 {
-	/* What was told of the time before stays. */
 	const uint64_t since = thread->told > thread->since ? thread->told : thread->since;
 	const uint64_t room = at > since ? at - since : 0;
-	const uint64_t taken = room < account->switch_cost.ns ? room : account->switch_cost.ns;
-	thread->taken_ns += taken;
-	return at - taken;
+	return room < account->switch_cost.ns ? room : account->switch_cost.ns;
+}
+
+uint64_t account_cpu_since(const struct time_account *account, const struct thread *thread,
+			   uint64_t at)
+{
+	return at - lead_ns(account, thread, at);
+}
+
+uint64_t account_take_cpu(const struct time_account *account, struct thread *thread, uint64_t at)
+{
+	const uint64_t lead = lead_ns(account, thread, at);
+	thread->taken_ns += lead;
+	return at - lead;
 }
 
 void account_note_count(const struct time_account *account, struct thread *thread,

@@ -129,6 +129,7 @@ static void whole_object(void)
 		  "\"other\": 0.000000, \"unseen\": 0.000000},\n"
 		  "  \"untimed\": 0,\n"
 		  "  \"waits_estimated_seconds\": 0.000000,\n"
+		  "  \"waits_unplaced\": 0,\n"
 		  "  \"waits_refused\": 0,\n"
 		  "  \"waits_refused_by\": 0,\n"
 		  "  \"waits_silent\": 0,\n"
