@@ -239,6 +239,7 @@ def too_few_descriptors_leave_looks():
 
 
 @case
+@alone("where others want the CPUs, records of its wakings are lost")
 def what_switches_take_is_computing():
     """As the scheduler has it: in virtual machines the kernel's record of a switch comes 10 us after it."""
     need_root()
