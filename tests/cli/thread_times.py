@@ -247,10 +247,12 @@ def what_switches_take_is_computing():
     with directory() as where:
         stats, printed = timed(where, "--max-overhead", "0", "--", "sh", "-c", "perf bench sched pipe -l 150000 >/dev/null; times")
     need_wakings(stats)
+    if stats["time"]["unknown_seconds"] > 0.005 * stats["time"]["observed_seconds"]:
+        raise Skip(f"records of switches were lost: {stats['time']}")
     used = sum(60 * int(minutes) + float(seconds) for minutes, seconds in re.findall(r"(\d+)m([\d.]+)s", printed.splitlines()[1]))
     ran = stats["time"]["running_seconds"]
     # It is found out while the first switches go by.
-    check(abs(ran - used) < 0.1 * used, f"{used} s by the kernel: {stats['time']}")
+    check(abs(ran - used) < 0.1 * used + 0.15, f"{used} s by the kernel: {stats['time']}")
 
 
 @case
