@@ -495,8 +495,9 @@ def what_has_no_stack_by_nature_is_not_incomplete():
         report = ctop_ok("report", path, "--time", "wait").stdout
     check(stats["stacks"]["kernel_only"] > 20, f"{stats['stacks']}")
     check(20 < stats["waits_unplaced"] <= stats["stacks"]["kernel_only"], f"{stats}")
-    complete = float(re.search(r"^stacks +complete ([\d.]+)%", report, re.M)[1])
-    check(complete > 50, report[:2000])
+    # Where nothing else was seen there is nothing to say.
+    told = re.search(r"^stacks +complete ([\d.]+)%", report, re.M)
+    check(not told or float(told[1]) > 50, report[:2000])
 
 
 @case
