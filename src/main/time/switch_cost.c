@@ -13,7 +13,7 @@ enum { RUNS_LEAST = 200 };
 /* What is more is something else. */
 #define COST_MOST_NS (NS_PER_MS / 5)
 
-/* How long before a record from then. What was told of that time stays. */
+/* How long before the record it got the CPU, as far as who follows has not seen that time as something else. */
 static uint64_t lead_ns(const struct time_account *account, const struct thread *thread,
 			uint64_t at)
 {
@@ -64,11 +64,12 @@ static void settle(struct switch_cost *cost)
 void account_compare_counts(struct time_account *account, struct thread *thread,
 			    enum time_kind kind, uint64_t until)
 {
+	/* Most switches come between two looks. */
+	if (!thread->looked.since_ns || until < thread->looked.at)
+		return;
 	struct counted now = thread->looked;
 	const struct counted before = thread->compared;
 	struct switch_cost *cost = &account->switch_cost;
-	if (!now.since_ns || until < now.at)
-		return;
 	now.recorded_ns = thread->times.ns[TIME_RUNNING] - thread->taken_ns;
 	if (kind == TIME_RUNNING && now.at > thread->since)
 		now.recorded_ns += now.at - thread->since;
@@ -84,7 +85,7 @@ void account_compare_counts(struct time_account *account, struct thread *thread,
 	const int64_t late_ns =
 		(int64_t)((now.run_ns - before.run_ns) - (now.recorded_ns - before.recorded_ns));
 	const int64_t most_ns = (int64_t)((nr_recorded + 2) * COST_MOST_NS);
-	/* A run that no record has told of, or a look that was held up. */
+	/* A run without a record, or a look that was delayed. */
 	if (late_ns > most_ns || late_ns < -most_ns)
 		return;
 	cost->late_ns += late_ns;
