@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <ctop/elf/eh_scan.h>
+#include <ctop/elf/section.h>
 
 /* What a compressed section may claim to unpack to: Chromium's .debug_frame is 60 MB. */
 #define DEBUG_FRAME_MAX_BYTES (UINT64_C(256) << 20)
@@ -71,31 +72,22 @@ bool frame_table_repair_eh(struct frame_table *table, Elf *elf)
 /* The section's bytes as they are in the file, compressed or not. */
 static int find_debug_frame(Elf *elf, struct elf_image_section *found)
 {
-	size_t names;
-	if (elf_getshdrstrndx(elf, &names) != 0)
-		return -ENOENT;
-	for (Elf_Scn *section = elf_nextscn(elf, NULL); section;
-	     section = elf_nextscn(elf, section)) {
-		GElf_Shdr header;
+	struct named_section at = {0};
+	while (elf_next_section(elf, &at)) {
 		GElf_Chdr compression;
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+		const bool gnu_compressed = strcmp(at.name, ".zdebug_frame") == 0;
+		if (!gnu_compressed && strcmp(at.name, ".debug_frame") != 0)
 			continue;
-		const char *name = elf_strptr(elf, names, header.sh_name);
-		if (!name)
-			continue;
-		bool gnu_compressed = strcmp(name, ".zdebug_frame") == 0;
-		if (!gnu_compressed && strcmp(name, ".debug_frame") != 0)
-			continue;
-		if ((header.sh_flags & SHF_COMPRESSED) &&
-		    (!gelf_getchdr(section, &compression) ||
+		if ((at.header.sh_flags & SHF_COMPRESSED) &&
+		    (!gelf_getchdr(at.section, &compression) ||
 		     compression.ch_size > DEBUG_FRAME_MAX_BYTES))
 			return -EFBIG;
-		Elf_Data *data = elf_rawdata(section, NULL);
+		Elf_Data *data = elf_rawdata(at.section, NULL);
 		if (!data || !data->d_buf || data->d_size == 0)
 			return -EINVAL;
 		*found = (struct elf_image_section){
 			.name = gnu_compressed ? ".zdebug_frame" : ".debug_frame",
-			.flags = header.sh_flags & SHF_COMPRESSED,
+			.flags = at.header.sh_flags & SHF_COMPRESSED,
 			.bytes = data->d_buf,
 			.size = data->d_size,
 		};

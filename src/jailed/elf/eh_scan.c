@@ -9,6 +9,7 @@
 
 #include <ctop/base/sort.h>
 #include <ctop/base/vec.h>
+#include <ctop/elf/section.h>
 
 /* The header all linkers write: eh_frame_ptr pcrel, count absolute, table relative to the header. */
 enum { HEADER_BYTES = 12 };
@@ -17,23 +18,14 @@ static const uint8_t usual_header[4] = {1, DW_EH_PE_pcrel | DW_EH_PE_sdata4, DW_
 
 static bool find_by_sections(Elf *elf, struct eh_sections *sections)
 {
-	size_t names;
-	if (elf_getshdrstrndx(elf, &names) != 0)
-		return false;
-	for (Elf_Scn *section = elf_nextscn(elf, NULL); section;
-	     section = elf_nextscn(elf, section)) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		const char *name = elf_strptr(elf, names, header.sh_name);
-		if (!name)
-			continue;
-		if (strcmp(name, ".eh_frame") == 0) {
-			sections->frame = elf_rawdata(section, NULL);
-			sections->frame_address = header.sh_addr;
-		} else if (strcmp(name, ".eh_frame_hdr") == 0) {
-			sections->header = elf_rawdata(section, NULL);
-			sections->header_address = header.sh_addr;
+	struct named_section at = {0};
+	while (elf_next_section(elf, &at)) {
+		if (strcmp(at.name, ".eh_frame") == 0) {
+			sections->frame = elf_rawdata(at.section, NULL);
+			sections->frame_address = at.header.sh_addr;
+		} else if (strcmp(at.name, ".eh_frame_hdr") == 0) {
+			sections->header = elf_rawdata(at.section, NULL);
+			sections->header_address = at.header.sh_addr;
 		}
 	}
 	return sections->frame != NULL;

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/elf/section.h>
 
-#include <gelf.h>
 #include <string.h>
+
+bool elf_next_section(Elf *elf, struct named_section *at)
+{
+	size_t names;
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((at->section = elf_nextscn(elf, at->section))) {
+		if (!gelf_getshdr(at->section, &at->header) || at->header.sh_type == SHT_NOBITS)
+			continue;
+		const char *name = elf_strptr(elf, names, at->header.sh_name);
+		at->name = name ? name : "";
+		return true;
+	}
+	return false;
+}
 
 Elf_Data *elf_section_named(Elf *elf, const char *name, Elf64_Shdr *header)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, header) || header->sh_type == SHT_NOBITS)
-			continue;
-		const char *found = elf_strptr(elf, names, header->sh_name);
-		if (found && strcmp(found, name) == 0)
-			return elf_getdata(section, NULL);
+	struct named_section at = {0};
+	while (elf_next_section(elf, &at)) {
+		*header = at.header;
+		if (!strcmp(at.name, name))
+			return elf_getdata(at.section, NULL);
 	}
 	return NULL;
 }

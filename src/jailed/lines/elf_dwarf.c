@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include <ctop/elf/section.h>
+
 /* What compressed sections may claim to unpack to, together. */
 #define UNPACKED_MAX_BYTES (UINT64_C(256) << 20)
 
@@ -41,16 +43,10 @@ static bool is_bearable(Elf *elf, const char *info, const char *old_info, uint64
 {
 	uint64_t bytes = 0;
 	bool has_dwarf = false;
-	size_t names;
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		const char *name = elf_strptr(elf, names, header.sh_name);
-		has_dwarf = has_dwarf || (name && (!strcmp(name, info) || !strcmp(name, old_info)));
-		bytes += unpacked_bytes_of(section, &header, name ? name : "");
+	struct named_section at = {0};
+	while (elf_next_section(elf, &at)) {
+		has_dwarf = has_dwarf || !strcmp(at.name, info) || !strcmp(at.name, old_info);
+		bytes += unpacked_bytes_of(at.section, &at.header, at.name);
 		if (bytes >= UNPACKED_MAX_BYTES)
 			return false;
 	}

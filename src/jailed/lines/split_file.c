@@ -11,19 +11,13 @@
 
 struct section_bytes split_bytes_of(Elf *elf, const char *name)
 {
-	size_t names;
-	if (elf_getshdrstrndx(elf, &names))
-		return (struct section_bytes){0};
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+	struct named_section at = {0};
+	while (elf_next_section(elf, &at)) {
+		if (strcmp(at.name, name) != 0)
 			continue;
-		const char *found = elf_strptr(elf, names, header.sh_name);
-		if (!found || strcmp(found, name) != 0)
-			continue;
-		if (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
+		if (at.header.sh_flags & SHF_COMPRESSED && elf_compress(at.section, 0, 0) < 0)
 			break;
-		const Elf_Data *data = elf_getdata(section, NULL);
+		const Elf_Data *data = elf_getdata(at.section, NULL);
 		if (!data || !data->d_buf)
 			break;
 		return (struct section_bytes){data->d_buf, data->d_size};

@@ -2,12 +2,12 @@
 #include "unpacked_dwarf.h"
 
 #include <gelf.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include <ctop/base/library.h>
+#include <ctop/elf/section.h>
 
 #include "memory_elf.h"
 
@@ -89,17 +89,16 @@ static bool unpack(struct unpacked_dwarf *unpacked, size_t place, Elf_Scn *secti
 	return true;
 }
 
-static bool take_section(struct unpacked_dwarf *unpacked, const char *name, Elf_Scn *section,
-			 const GElf_Shdr *header)
+static bool take_section(struct unpacked_dwarf *unpacked, const struct named_section *at)
 {
-	const size_t place = place_of(name);
+	const size_t place = place_of(at->name);
 	if (place == NR_SECTIONS)
 		return true;
-	const Elf_Data *data = elf_rawdata(section, NULL);
+	const Elf_Data *data = elf_rawdata(at->section, NULL);
 	if (!data || !data->d_buf || unpacked->sections[place].size)
 		return false;
-	if (header->sh_flags & SHF_COMPRESSED)
-		return unpack(unpacked, place, section, data);
+	if (at->header.sh_flags & SHF_COMPRESSED)
+		return unpack(unpacked, place, at->section, data);
 	unpacked->sections[place] = (struct section_bytes){data->d_buf, data->d_size};
 	return true;
 }
@@ -107,18 +106,12 @@ static bool take_section(struct unpacked_dwarf *unpacked, const char *name, Elf_
 /* False: something is damaged, or of an older kind, which is left to libdw. */
 static bool take_sections(struct unpacked_dwarf *unpacked, Elf *elf)
 {
-	size_t names;
 	bool is_any_packed = false;
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		const char *name = elf_strptr(elf, names, header.sh_name);
-		if (!name || !take_section(unpacked, name, section, &header))
+	struct named_section at = {0};
+	while (elf_next_section(elf, &at)) {
+		if (!take_section(unpacked, &at))
 			return false;
-		is_any_packed |= header.sh_flags & SHF_COMPRESSED;
+		is_any_packed |= at.header.sh_flags & SHF_COMPRESSED;
 	}
 	/* .debug_info may be packed the old way. */
 	return is_any_packed && unpacked->sections[0].size;
