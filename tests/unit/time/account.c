@@ -299,18 +299,6 @@ static void exec_of_a_thread_that_is_not_the_first(void)
 	time_account_free(account);
 }
 
-static void look_at_wait(struct time_account *account, enum wait_kind kind, uint64_t ms,
-			 uint64_t nr_runs)
-{
-	const struct thread_look seen = {.pid = PID,
-					 .tid = TID,
-					 .name = "looked",
-					 .state = 'S',
-					 .waits_for = kind,
-					 .sched = {.is_known = true, .nr_runs = nr_runs}};
-	CHECK_EQ(time_account_look(account, &seen, ms * MS), 0);
-}
-
 static void waits_are_shared_out_by_what_was_seen(void)
 {
 	struct time_account *account = begin();
@@ -449,124 +437,6 @@ static void waits_that_nobody_saw(void)
 	switch_to(account, TID, 12, false, false);
 	const struct thread_times sum = time_account_sum(account, 20 * MS);
 	CHECK_EQ(sum.wait_ns[WAIT_UNSEEN], 10 * MS);
-	time_account_free(account);
-}
-
-static size_t shares_of(struct time_account *account, struct wait_share *shares)
-{
-	return time_account_take_shares(account, shares, 4);
-}
-
-/* Whoever keeps the stacks has lost them: nothing is given to one before it has been told again. */
-static void a_stack_that_is_lost(void)
-{
-	const struct sched_stat same = {.is_known = true, .nr_runs = 2};
-	struct time_account *account = begin();
-	struct wait_share shares[4];
-	time_account_place_waits(account);
-	time_account_switch(account, true, 0);
-	look_at_wait(account, WAIT_POLL, 0, 2);
-	CHECK_EQ(time_account_wait_news(account, TID, &same, 0), WAIT_IS_NEW);
-	time_account_placed(account, TID, &same, WAIT_IS_NEW, 0);
-	CHECK_EQ(time_account_wait_news(account, TID, &same, 500 * MS), WAIT_IS_KNOWN);
-	CHECK_EQ(shares_of(account, shares), 1);
-	CHECK_EQ(shares[0].ns, 500 * MS);
-	CHECK_EQ(shares[0].place, WAIT_AT_LAST);
-	time_account_forget_places(account);
-	CHECK_EQ(time_account_wait_news(account, TID, &same, 800 * MS), WAIT_IS_LOST);
-	CHECK_EQ(shares_of(account, shares), 0);
-	time_account_placed(account, TID, &same, WAIT_IS_LOST, 800 * MS);
-	CHECK_EQ(time_account_wait_news(account, TID, &same, 900 * MS), WAIT_IS_KNOWN);
-	CHECK_EQ(shares_of(account, shares), 1);
-	CHECK_EQ(shares[0].ns, 400 * MS);
-	CHECK_EQ(shares[0].place, WAIT_AT_LAST);
-	time_account_free(account);
-}
-
-/* Without the scheduler's counts it may be another wait each time. */
-static void a_kernel_that_does_not_count(void)
-{
-	const struct sched_stat unknown = {0};
-	struct time_account *account = begin();
-	time_account_place_waits(account);
-	time_account_switch(account, true, 0);
-	look_at_wait(account, WAIT_POLL, 0, 0);
-	CHECK_EQ(time_account_wait_news(account, TID, &unknown, 0), WAIT_IS_NEW);
-	time_account_placed(account, TID, &unknown, WAIT_IS_NEW, 0);
-	CHECK(!time_account_has_place(account, TID, &unknown));
-	CHECK_EQ(time_account_wait_news(account, TID, &unknown, 500 * MS), WAIT_IS_NEW);
-	time_account_free(account);
-}
-
-/* What a thread waited before it became its process's only one is told of its number then. */
-static void waits_before_an_exec(void)
-{
-	const struct sched_stat same = {.is_known = true, .nr_runs = 2};
-	struct time_account *account = begin();
-	struct wait_share shares[4];
-	time_account_place_waits(account);
-	look(account, TID, 'S', 0, 0, 0);
-	time_account_switch(account, true, 0);
-	look_at_wait(account, WAIT_POLL, 0, 2);
-	CHECK_EQ(time_account_wait_news(account, TID, &same, 0), WAIT_IS_NEW);
-	time_account_placed(account, TID, &same, WAIT_IS_NEW, 0);
-	switch_to(account, TID, 50, false, false);
-	struct record exec = {.type = PERF_RECORD_COMM, .pid = PID, .tid = PID, .time_ns = 60 * MS};
-	exec.comm.name = "after";
-	exec.comm.exec = true;
-	CHECK_EQ(time_account_take(account, &exec, 0), 0);
-	CHECK_EQ(shares_of(account, shares), 1);
-	CHECK_EQ(shares[0].tid, TID);
-	CHECK_EQ(shares[0].ns, 50 * MS);
-	CHECK_EQ(shares[0].place, WAIT_AT_LAST);
-	CHECK(!time_account_has_place(account, PID, &same));
-	time_account_free(account);
-}
-
-/* All of a sampled wait goes to its stack, what was before it to those before. */
-static void a_wait_that_is_sampled(void)
-{
-	struct time_account *account = begin();
-	struct wait_share shares[4];
-	enum wait_place place;
-	time_account_place_waits(account);
-	look(account, TID, 'S', 0, 0, 0);
-	CHECK(!time_account_may_sample(account, TID, &place)); /* it waits, and is not on */
-	time_account_switch(account, true, 0);
-	switch_to(account, TID, 10, false, false);
-	CHECK(!time_account_may_sample(account, OTHER, &place));
-	CHECK(time_account_may_sample(account, TID, &place));
-	CHECK_EQ(place, WAIT_AT_LAST);
-	time_account_sampled(account, TID, 2);
-	switch_to(account, TID, 20, true, false);
-	CHECK(!time_account_may_sample(account, TID, &place)); /* it waits already */
-	switch_to(account, TID, 50, false, false);
-	CHECK(time_account_may_sample(account, TID, &place));
-	CHECK_EQ(shares_of(account, shares), 1);
-	CHECK_EQ(shares[0].ns, 30 * MS);
-	CHECK_EQ(shares[0].place, WAIT_AT_LAST);
-	CHECK_EQ(shares[0].until_ns, 50 * MS);
-	/* Then it is preempted, and waits later, which nobody saw: a look that is not settled yet does not change that. */
-	time_account_sampled(account, TID, 2);
-	switch_to(account, TID, 60, true, true);
-	switch_to(account, TID, 70, false, false);
-	switch_to(account, TID, 80, true, false);
-	switch_to(account, TID, 95, false, false);
-	const struct sched_stat now = {.is_known = true, .nr_runs = 5};
-	look_at_wait(account, WAIT_LOCK, 300, 5);
-	CHECK_EQ(time_account_wait_news(account, TID, &now, 95 * MS), WAIT_IS_NEW);
-	time_account_placed(account, TID, &now, WAIT_IS_NEW, 300 * MS);
-	CHECK_EQ(shares_of(account, shares), 0);
-	CHECK(time_account_may_sample(account, TID, &place));
-	CHECK_EQ(place, WAIT_AT_BEFORE);
-	time_account_sampled(account, TID, 2);
-	switch_to(account, TID, 100, true, false);
-	switch_to(account, TID, 115, false, false);
-	CHECK(time_account_may_sample(account, TID, &place));
-	CHECK_EQ(shares_of(account, shares), 1);
-	CHECK_EQ(shares[0].place, WAIT_AT_BEFORE);
-	/* One of two: of what nobody saw, which took as long, it takes as much as itself. */
-	CHECK_EQ(shares[0].ns, 2 * 15 * MS);
 	time_account_free(account);
 }
 
@@ -711,10 +581,6 @@ int main(void)
 	RUN(threads_that_wait_for_one_another);
 	RUN(long_waits_are_found_once);
 	RUN(waits_that_nobody_saw);
-	RUN(a_stack_that_is_lost);
-	RUN(a_kernel_that_does_not_count);
-	RUN(waits_before_an_exec);
-	RUN(a_wait_that_is_sampled);
 	RUN(more_threads_than_are_told_one_by_one);
 	RUN(the_last_to_end_is_told);
 	RUN(since_when_a_thread_waits);

@@ -54,6 +54,18 @@ static inline void look(struct time_account *account, int32_t tid, char state, u
 	CHECK_EQ(time_account_look(account, &seen, ms * MS), 0);
 }
 
+static inline void look_at_wait(struct time_account *account, enum wait_kind kind, uint64_t ms,
+				uint64_t nr_runs)
+{
+	const struct thread_look seen = {.pid = PID,
+					 .tid = TID,
+					 .name = "looked",
+					 .state = 'S',
+					 .waits_for = kind,
+					 .sched = {.is_known = true, .nr_runs = nr_runs}};
+	CHECK_EQ(time_account_look(account, &seen, ms * MS), 0);
+}
+
 static inline struct time_account *begin(void)
 {
 	struct time_account *account = time_account_new();
