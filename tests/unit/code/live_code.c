@@ -140,121 +140,129 @@ static void rubbish_is_not_taken(void)
 }
 
 /* sub $0x18, %rsp; jmp to the second window, where the frame ends: add $0x18, %rsp; ret. */
+/* ---- rules ---- */
+
+struct reading {
+	struct live_code *code;
+	struct code_reader *reader;
+	struct code_rule rule; /* the last one */
+};
+
+/* One page of code at HERE, and what fills it up. */
+static struct reading begin_reading(int filling, const uint8_t *code, size_t size)
+{
+	struct reading reading = {live_code_new(), code_reader_new(), {0}};
+	*code_reader_allowance(reading.reader) = UINT64_MAX;
+	memset(bytes, filling, sizeof(bytes));
+	memcpy(bytes, code, size);
+	CHECK_EQ(live_code_take(reading.code, HERE, bytes, PAGE, 1), 0);
+	return reading;
+}
+
+static void end_reading(struct reading *reading)
+{
+	code_reader_free(reading->reader);
+	live_code_free(reading->code);
+}
+
+static enum code_found rule_at(struct reading *reading, uint64_t address)
+{
+	return live_rule_find(reading->code, reading->reader, address, false, &reading->rule);
+}
+
 static void a_rule_leads_through_pages(void)
 {
 	static const uint8_t head[] = {0x48, 0x83, 0xec, 0x18, 0xe9, 0xf7, 0xff, 0x00, 0x00};
 	static const uint8_t tail[] = {0x48, 0x83, 0xc4, 0x18, 0xc3};
-	struct live_code *code = live_code_new();
-	struct code_reader *reader = code_reader_new();
-	struct code_rule rule;
-	*code_reader_allowance(reader) = UINT64_MAX;
-	memset(bytes, 0xcc, sizeof(bytes));
-	memcpy(bytes, head, sizeof(head));
-	CHECK_EQ(live_code_take(code, HERE, bytes, PAGE, 1), 0);
+	struct reading reading = begin_reading(0xcc, head, sizeof(head));
+	struct live_code *code = reading.code;
 	live_code_begin(code, 2);
-	CHECK_EQ(live_rule_find(code, reader, HERE + 4, false, &rule), CODE_NO_RULE);
+	CHECK_EQ(rule_at(&reading, HERE + 4), CODE_NO_RULE);
 	CHECK(wishes(code, HERE + 0x10000));
 	memcpy(bytes, tail, sizeof(tail));
 	CHECK_EQ(live_code_take(code, HERE + 0x10000, bytes, PAGE, 3), 0);
 	live_code_begin(code, 4);
-	CHECK_EQ(live_rule_find(code, reader, HERE + 4, false, &rule), CODE_RULE);
-	CHECK(rule.cfa_register == UNWIND_SP && rule.offset == 0x20);
+	CHECK_EQ(rule_at(&reading, HERE + 4), CODE_RULE);
+	CHECK(reading.rule.cfa_register == UNWIND_SP && reading.rule.offset == 0x20);
 	/* Another function is there now. */
 	bytes[3] = 0x28;
 	CHECK_EQ(live_code_take(code, HERE + 0x10000, bytes, PAGE, 5), 0);
-	CHECK_EQ(live_rule_find(code, reader, HERE + 4, false, &rule), CODE_RULE);
-	CHECK_EQ(rule.offset, 0x30);
-	*code_reader_allowance(reader) = 1;
-	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_UNREAD);
-	code_reader_free(reader);
-	live_code_free(code);
+	CHECK_EQ(rule_at(&reading, HERE + 4), CODE_RULE);
+	CHECK_EQ(reading.rule.offset, 0x30);
+	*code_reader_allowance(reading.reader) = 1;
+	CHECK_EQ(rule_at(&reading, HERE), CODE_UNREAD);
+	end_reading(&reading);
 }
 
 /* A jump to where no code is; whoever asks again is told so, and it is wished for again, without reading all of it once more. */
 static void that_there_is_no_rule_is_remembered(void)
 {
 	static const uint8_t jump[] = {0xe9, 0xfb, 0xff, 0x00, 0x00};
-	struct live_code *code = live_code_new();
-	struct code_reader *reader = code_reader_new();
-	uint64_t *allowance = code_reader_allowance(reader);
-	struct code_rule rule;
-	*allowance = UINT64_MAX;
-	memset(bytes, 0xcc, sizeof(bytes));
-	memcpy(bytes, jump, sizeof(jump));
-	CHECK_EQ(live_code_take(code, HERE, bytes, PAGE, 1), 0);
+	struct reading reading = begin_reading(0xcc, jump, sizeof(jump));
+	struct live_code *code = reading.code;
+	const uint64_t *allowance = code_reader_allowance(reading.reader);
 	for (uint64_t time_ns = 2; time_ns < 5; time_ns++) {
 		const uint64_t before = *allowance;
 		live_code_begin(code, time_ns);
-		CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_NO_RULE);
+		CHECK_EQ(rule_at(&reading, HERE), CODE_NO_RULE);
 		CHECK(wishes(code, HERE + 0x10000));
 		CHECK((*allowance < before) == (time_ns == 2));
 	}
 	/* Another wish of the same stack comes first. */
 	live_code_begin(code, 5);
 	live_code_miss(code, HERE + 0x40000);
-	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_NO_RULE);
+	CHECK_EQ(rule_at(&reading, HERE), CODE_NO_RULE);
 	CHECK(wishes(code, HERE + 0x40000));
 	/* It comes. */
 	bytes[0] = 0xc3;
 	CHECK_EQ(live_code_take(code, HERE + 0x10000, bytes, PAGE, 6), 0);
 	live_code_begin(code, 7);
-	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_RULE);
-	code_reader_free(reader);
-	live_code_free(code);
+	CHECK_EQ(rule_at(&reading, HERE), CODE_RULE);
+	end_reading(&reading);
 }
 
-/* Of two ways that lead to missing code the one is wished for that may be asked for. */
+/* Of two ways that lead to missing code the one is wished for that may be asked for, whichever is read first. */
 static void what_was_refused_hides_nothing(void)
 {
-	/* je to where code was refused; else jmp to where it is missing. */
+	/* je to one; else jmp to the other. */
 	static const uint8_t ways[] = {0x0f, 0x84, 0xfa, 0xff, 0x00, 0x00,
 				       0xe9, 0xf5, 0xff, 0x01, 0x00};
-	struct live_code *code = live_code_new();
-	struct code_reader *reader = code_reader_new();
-	struct code_rule rule;
-	*code_reader_allowance(reader) = UINT64_MAX;
-	memset(bytes, 0xcc, sizeof(bytes));
-	memcpy(bytes, ways, sizeof(ways));
-	CHECK_EQ(live_code_take(code, HERE, bytes, PAGE, 1), 0);
+	static const uint64_t missing[] = {HERE + 0x10000, HERE + 0x20000};
 	for (int refused = 0; refused < 2; refused++) {
-		live_code_refuse(code, HERE + (refused ? 0x20000 : 0x10000), 100);
+		struct reading reading = begin_reading(0xcc, ways, sizeof(ways));
+		uint64_t wish;
+		bool asked;
+		live_code_refuse(reading.code, missing[refused], 100);
 		for (uint64_t time_ns = 2; time_ns < 4; time_ns++) {
-			uint64_t wish;
-			bool asked;
-			live_code_begin(code, time_ns);
-			CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_NO_RULE);
-			if (!refused)
-				CHECK(wishes(code, HERE + 0x20000));
-			else
-				CHECK(!live_code_wish(code, &wish, &asked));
+			live_code_begin(reading.code, time_ns);
+			CHECK_EQ(rule_at(&reading, HERE), CODE_NO_RULE);
+			CHECK(wishes(reading.code, missing[!refused]));
 		}
+		live_code_refuse(reading.code, missing[!refused], 100);
+		live_code_begin(reading.code, 4);
+		CHECK_EQ(rule_at(&reading, HERE), CODE_NO_RULE);
+		CHECK(!live_code_wish(reading.code, &wish, &asked));
+		end_reading(&reading);
 	}
-	code_reader_free(reader);
-	live_code_free(code);
 }
 
 /* What comes may be what was there before something else was mapped: it may be read again. */
 static void the_same_code_in_another_mapping(void)
 {
 	static const uint8_t jump[] = {0xe9, 0xfb, 0xff, 0x00, 0x00};
-	struct live_code *code = live_code_new();
-	struct code_reader *reader = code_reader_new();
-	struct code_rule rule;
-	*code_reader_allowance(reader) = UINT64_MAX;
+	struct reading reading = begin_reading(0xc3, jump, sizeof(jump));
+	struct live_code *code = reading.code;
 	memset(bytes, 0xc3, sizeof(bytes));
 	CHECK_EQ(live_code_take(code, HERE + 0x10000, bytes, PAGE, 1), 0);
 	live_code_outdate(code, HERE + 0x10000, HERE + 0x20000, 2);
-	memcpy(bytes, jump, sizeof(jump));
-	CHECK_EQ(live_code_take(code, HERE, bytes, PAGE, 3), 0);
 	live_code_begin(code, 4);
-	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_NO_RULE);
+	CHECK_EQ(rule_at(&reading, HERE), CODE_NO_RULE);
 	CHECK(wishes(code, HERE + 0x10000));
 	memset(bytes, 0xc3, sizeof(bytes));
 	CHECK_EQ(live_code_take(code, HERE + 0x10000, bytes, PAGE, 5), 0);
 	live_code_begin(code, 6);
-	CHECK_EQ(live_rule_find(code, reader, HERE, false, &rule), CODE_RULE);
-	code_reader_free(reader);
-	live_code_free(code);
+	CHECK_EQ(rule_at(&reading, HERE), CODE_RULE);
+	end_reading(&reading);
 }
 
 int main(void)

@@ -112,14 +112,27 @@ static void kept_samples_are_cut(void)
 	close_profile(&profile);
 }
 
+/* As the interface has it. */
+static struct selection *open_selection(struct profile *profile, struct history **history)
+{
+	*history = history_new();
+	history_keep_seconds(*history);
+	CHECK_EQ(history_keep_timeline(*history), 0);
+	open_waits(profile, *history);
+	return selection_new(*history);
+}
+
+static void refresh(struct selection *selection, uint64_t from_ns, uint64_t to_ns)
+{
+	selection_set_range(selection, from_ns, to_ns);
+	CHECK_EQ(selection_refresh(selection, START_NS + 20000 * MS), 0);
+}
+
 static void a_marked_range_cuts_waits(void)
 {
 	struct profile profile;
-	struct history *history = history_new();
-	history_keep_seconds(history);
-	CHECK_EQ(history_keep_timeline(history), 0);
-	open_waits(&profile, history);
-	struct selection *selection = selection_new(history);
+	struct history *history;
+	struct selection *selection = open_selection(&profile, &history);
 	for (size_t i = 0; i < NR_RANGES; i++) {
 		const struct range *range = &ranges[i];
 		const uint64_t to_ms = range->to_ms ? range->to_ms : 20000;
@@ -128,9 +141,7 @@ static void a_marked_range_cuts_waits(void)
 								 .number = (int32_t)event};
 			const uint64_t nr = event ? range->nr_waits : range->nr_samples;
 			CHECK_EQ(selection_set_filter(selection, &kept, 1), 0);
-			selection_set_range(selection, START_NS + range->from_ms * MS,
-					    START_NS + to_ms * MS);
-			CHECK_EQ(selection_refresh(selection, START_NS + 20000 * MS), 0);
+			refresh(selection, START_NS + range->from_ms * MS, START_NS + to_ms * MS);
 			const struct selection_totals totals = selection_totals(selection);
 			CHECK_EQ(totals.samples, nr);
 			CHECK(!event || totals.weight == range->waited_ms * MS);
@@ -162,14 +173,10 @@ static int see(void *context, const struct history_sample *sample)
 static void a_marked_range_is_exported_with_parts_of_waits(void)
 {
 	struct profile profile;
-	struct history *history = history_new();
-	history_keep_seconds(history);
-	CHECK_EQ(history_keep_timeline(history), 0);
-	open_waits(&profile, history);
-	struct selection *selection = selection_new(history);
+	struct history *history;
+	struct selection *selection = open_selection(&profile, &history);
 	struct seen seen = {.from_ns = START_NS + 2500 * MS, .to_ns = START_NS + 5500 * MS};
-	selection_set_range(selection, seen.from_ns, seen.to_ns);
-	CHECK_EQ(selection_refresh(selection, START_NS + 20000 * MS), 0);
+	refresh(selection, seen.from_ns, seen.to_ns);
 	CHECK_EQ(selection_each_sample(selection, see, &seen), 0);
 	CHECK_EQ(seen.waited_ns, (3000 + SHORT_MS) * MS);
 	selection_free(selection);
