@@ -260,7 +260,6 @@ static int fill(struct timeline *timeline, struct timeline_row *row,
 		thread->wait_ns[stretch->wait] += ns;
 	if (thread->is_created && !thread->started_ns && stretch->state == THREAD_COMPUTES)
 		thread->started_ns = stretch->from_ns;
-	span(timeline, thread, stretch->from_ns, stretch->to_ns);
 	timeline_follow_wait(timeline, row, stretch);
 	return timeline_fill(timeline, row, stretch->state, stretch->wait, stretch->from_ns,
 			     stretch->to_ns);
@@ -282,6 +281,7 @@ int timeline_add(struct timeline *timeline, const struct thread_stretch *stretch
 	row->thread.has_stretches = true;
 	set_name(&row->thread, stretch->name);
 	row->thread.lacks_events |= stretch->lacks_events;
+	span(timeline, &row->thread, stretch->from_ns, stretch->to_ns);
 	if (stretch->from_ns < stretch->to_ns && stretch->event != THREAD_CALLED)
 		result = fill(timeline, row, stretch);
 	timeline_note_event(timeline, row, stretch);
@@ -302,6 +302,7 @@ static int fill_by_mark(struct timeline *timeline, struct timeline_row *row,
 	if (stretch.from_ns >= stretch.to_ns)
 		return 0;
 	row->marked_ns = stretch.to_ns;
+	span(timeline, &row->thread, stretch.from_ns, stretch.to_ns);
 	return fill(timeline, row, &stretch);
 }
 

@@ -87,6 +87,16 @@ static void cells_show_what_was_done_there(void)
 	end();
 }
 
+/* What is read back of a recording's tiles is rounded, its end is not. */
+static void a_thread_lives_until_it_ends(void)
+{
+	begin(BYTES);
+	add(TID, THREAD_COMPUTES, 0, 50);
+	end_thread(TID, 53);
+	CHECK_EQ(timeline_thread(timeline, 0)->until_ns, START_NS + 53 * MS);
+	end();
+}
+
 /* 20,000 a second: each far below a tile. */
 static void short_stretches_are_not_rounded_away(void)
 {
@@ -572,6 +582,7 @@ static void stacks_that_move_are_followed(void)
 int main(void)
 {
 	RUN(states_of_a_thread_add_up_to_its_life);
+	RUN(a_thread_lives_until_it_ends);
 	RUN(cells_show_what_was_done_there);
 	RUN(short_stretches_are_not_rounded_away);
 	RUN(the_bound_makes_tiles_longer);
