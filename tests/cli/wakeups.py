@@ -54,6 +54,13 @@ def check_beside_pairs(stats, threads):
     check(stats["wakeups_untold_ns"] == 0, f"{stats}")
 
 
+def told(stacks, stats):
+    """Of those the kernel tells a waking of: without a record of one nobody knows who ended the wait, and that is counted."""
+    untold = {stack for stack in stacks if stack[-1] == "[woken by unknown]"}
+    check(not untold or stats["wakings_untold"], f"{untold}, {stats}")
+    return {stack: ns for stack, ns in stacks.items() if stack not in untold}
+
+
 def unseen(stacks):
     return sum(ns for stack, ns in stacks.items() if stack[0] == "[stack not seen]")
 
@@ -74,7 +81,7 @@ def each_wakeup_is_at_its_waker():
     check(seconds <= waited["blocked"], f"{seconds} s of {waited}")
     # 20 times 20 ms, as far as its stacks were copied. No wakeup of it is anywhere else.
     check(seconds >= 0.4 - unseen(threads["blocked"]) / 1e9 - 0.02 and seconds > 0, f"{threads['blocked']}")
-    check(all({"holder", "begin", "[stack not seen]"} & set(stack) for stack in threads["blocked"]), f"{threads['blocked']}")
+    check(all({"holder", "begin", "[stack not seen]"} & set(stack) for stack in told(threads["blocked"], stats)), f"{threads['blocked']}")
     # Those that end as the program does have theirs, too.
     check(not any("[unknown]" in stack for stacks in threads.values() for stack in stacks), f"{dict(threads)}")
     check({stack for stack in threads["sleeper"] if "begin" not in stack and stack[0] != "[stack not seen]"} <=
@@ -91,9 +98,9 @@ def where_there_are_very_many_wakings():
     with directory() as where, target("waits", "600", "100000") as program:
         path, stats, _ = record(where, "-p", program.pid, "--duration", "3")
         threads = wakeups_of(path)
-    blocked = threads["blocked"]
+    blocked = told(threads["blocked"], stats)
     check(sum(blocked.values()) > 0 and all({"holder", "[stack not seen]"} & set(stack) for stack in blocked), f"{blocked}")
-    check(all({"ping", "[stack not seen]"} & set(stack) for stack in threads["pong"]), f"{threads['pong']}")
+    check(all({"ping", "[stack not seen]"} & set(stack) for stack in told(threads["pong"], stats)), f"{threads['pong']}")
     check((stats["wakeups_unseen"] > 0) == (sum(map(unseen, threads.values())) > 0), f"{stats} {dict(threads)}")
 
 
