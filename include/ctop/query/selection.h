@@ -453,6 +453,11 @@ void selection_detail_release(struct selection_detail *detail);
 int selection_each_stack(struct selection *selection,
 			 int (*each)(void *context, const struct history_stack *stack),
 			 void *context);
+/* The same, each with the number that a walk gives its frames (history.h) in place of these: what stacks have in common is looked up once. */
+int selection_walk_stacks(struct selection *selection, struct history_walk *walk,
+			  int (*each)(void *context, const struct history_stack *facts,
+				      uint32_t number),
+			  void *context);
 
 /*
  * The same as single samples, in the order of time. A history that keeps single samples (history_keep_samples()) has those shown as

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ctop/base/hash.h>
 #include <ctop/base/index.h>
 #include <ctop/base/task_id.h>
 #include <ctop/base/text.h>
@@ -25,107 +26,84 @@
  * for: events, or nanoseconds of a clock.
  */
 
-/* One stack, and what it counts for. */
-struct line {
-	size_t first; /* of its names; the comm's is in front */
-	uint64_t count;
-	uint32_t nr;
+/* Where a name stands in the text of all names, as it is written; names of equal text are one. */
+struct name {
+	size_t at, size;
 };
 
-/* Where a name stands in the text of all names, as it is written. */
-struct name {
-	size_t at, size; /* size 0: not yet */
+/* A function below its callers, as a stack of the output has it; 0 is above all of them. */
+struct place {
+	uint32_t parent, name, depth;
+	uint32_t order; /* among the stacks that end somewhere, bytewise; of place_orders() */
+};
+
+/* Stacks that end at one place, of threads of one name, and what they count for. */
+struct line {
+	uint64_t key; /* the order of lines */
+	uint64_t count;
+	uint32_t comm, place;
 };
 
 struct folding {
-	const struct history *history;
+	struct history *history;
 	bool count_samples;
 	enum grouping by;
-	struct text names_text;
+	struct text names_text, scratch;
 	struct {
-		struct name *items; /* by function */
+		struct name *items;
 		size_t nr, capacity;
 	} names;
+	struct index names_index;
+	struct {
+		uint32_t *items; /* by function, its name plus 1; 0: not yet */
+		size_t nr, capacity;
+	} functions;
 	struct {
 		struct comm {
 			const char *comm; /* the history's: the same for all that have it */
 			int32_t pid, tid; /* -1: any */
-			struct name name;
+			uint32_t name;
 		} * items;
 		size_t nr, capacity;
 	} comms;
 	struct index comms_index;
 	struct {
-		uint32_t *items; /* of all lines: a comm, then functions */
+		struct place *items;
 		size_t nr, capacity;
-	} used;
+	} places;
+	struct index places_index;
 	struct {
 		struct line *items;
 		size_t nr, capacity;
 	} lines;
 };
 
-/* True for the signs of operator(), operator<, operator-> and their like: they open and close nothing. */
-static bool is_operator(const char *name, const char *at)
+/* ---- names ---- */
+
+static const char *text_of(const struct folding *folding, uint32_t name)
 {
-	static const char word[] = "operator";
-	size_t back = 0;
-	while (back < 3 && at > name + back && strchr("<>=-()", at[-1 - (ptrdiff_t)back]))
-		back++;
-	const char *signs = at - back;
-	return strchr("<>()", *at) && signs - name >= (ptrdiff_t)strlen(word) &&
-	       strncmp(signs - strlen(word), word, strlen(word)) == 0 &&
-	       (*signs != '(' || back < 2);
+	return text_string(&folding->names_text) + folding->names.items[name].at;
 }
 
-/*
- * The name without its arguments, as stackcollapse-perf.pl cuts it: at the first '(' that
- * begins neither "(anonymous namespace)" nor, in Go, a receiver as in "pkg.(*T).method".
- */
-static size_t without_arguments(const char *name)
+/* The number of the name that scratch holds. 0 or -ENOMEM. */
+static int intern_name(struct folding *folding, uint32_t *number)
 {
-	size_t depth = 0; /* of template arguments: a function's type may stand in them */
-	for (const char *at = name; *at; at++) {
-		if (is_operator(name, at))
-			continue;
-		depth += *at == '<';
-		depth -= *at == '>' && depth > 0;
-		if (*at != '(' || depth)
-			continue;
-		bool anonymous = strncmp(at, "(anonymous namespace)", 21) == 0;
-		bool receiver = at > name && at[-1] == '.';
-		if (!anonymous && !receiver)
-			return at > name ? (size_t)(at - name) : strlen(name);
-	}
-	return strlen(name);
-}
-
-/* A frame's name; ';' parts frames and a line end ends the stack, so neither may stand in it. */
-static void add_name(struct text *text, const char *name, size_t size)
-{
-	char *copy = strndup(name, size);
-	if (!copy) {
-		text->failed = true;
-		return;
-	}
-	for (char *at = copy; *at; at++)
-		if (*at == ';')
-			*at = ':';
-	text_add_safe(text, copy);
-	free(copy);
-}
-
-void folded_add_name(struct text *text, const char *name, bool named)
-{
-	static const char mark[] = " (inlined)";
-	const size_t whole = strlen(name), marked = sizeof(mark) - 1;
-	const bool is_inlined = whole > marked && !strcmp(name + whole - marked, mark);
-	size_t size = named ? without_arguments(name) : whole;
-	while (is_inlined && size && name[size - 1] == ' ')
-		size--;
-	add_name(text, name, size);
-	if (is_inlined)
-		text_add(text, "_[i]");
+	const struct text *text = &folding->scratch;
+	const uint64_t hash = hash_bytes(text_string(text), text->size);
+	struct index_probe probe = index_find(&folding->names_index, hash);
+	while (index_next(&folding->names_index, &probe, number))
+		if (folding->names.items[*number].size == text->size &&
+		    !memcmp(text_of(folding, *number), text_string(text), text->size))
+			return 0;
+	if (text->failed || vec_reserve(&folding->names, folding->names.nr + 1) ||
+	    index_reserve(&folding->names_index))
+		return -ENOMEM;
+	*number = (uint32_t)folding->names.nr;
+	folding->names.items[folding->names.nr++] =
+		(struct name){folding->names_text.size, text->size};
+	text_add_bytes(&folding->names_text, text_string(text), text->size);
+	index_add(&folding->names_index, hash, *number);
+	return folding->names_text.failed ? -ENOMEM : 0;
 }
 
 static void add_comm(struct text *text, const char *comm)
@@ -145,161 +123,332 @@ static void add_comm(struct text *text, const char *comm)
 	free(copy);
 }
 
-/* Where it is, as it is, and the function's own name. */
-static void add_function(struct folding *folding, struct function_id function)
+/* Where it is, as it is, and the function's own name: made once, however many stacks have it. 0 or -ENOMEM. */
+static int find_function(struct folding *folding, struct function_id function, uint32_t *name)
 {
-	const char *name = history_function_marked_name(folding->history, function);
-	const size_t place_bytes = history_function_place_bytes(folding->history, function);
-	add_name(&folding->names_text, name, place_bytes);
-	folded_add_name(&folding->names_text, name + place_bytes,
-			history_function_named(folding->history, function));
-}
-
-/* A function's name is made once, however many stacks have it. 0 or -ENOMEM. */
-static int make_name(struct folding *folding, struct function_id function)
-{
-	if (vec_reserve(&folding->names, (size_t)function.index + 1))
+	if (vec_reserve(&folding->functions, (size_t)function.index + 1))
 		return -ENOMEM;
-	for (; folding->names.nr <= function.index; folding->names.nr++)
-		folding->names.items[folding->names.nr] = (struct name){0};
-	struct name *name = &folding->names.items[function.index];
-	if (name->size)
-		return 0;
-	name->at = folding->names_text.size;
-	add_function(folding, function);
-	name->size = folding->names_text.size - name->at;
-	return folding->names_text.failed ? -ENOMEM : 0;
+	for (; folding->functions.nr <= function.index; folding->functions.nr++)
+		folding->functions.items[folding->functions.nr] = 0;
+	uint32_t *known = &folding->functions.items[function.index];
+	if (!*known) {
+		const char *marked = history_function_marked_name(folding->history, function);
+		const size_t place_bytes = history_function_place_bytes(folding->history, function);
+		text_clear(&folding->scratch);
+		folded_add_place(&folding->scratch, marked, place_bytes);
+		folded_add_name(&folding->scratch, marked + place_bytes,
+				history_function_named(folding->history, function));
+		if (intern_name(folding, name))
+			return -ENOMEM;
+		*known = *name + 1;
+	}
+	*name = *known - 1;
+	return 0;
 }
 
-/* The number of a stack's thread's name. 0 or -ENOMEM. */
-static int find_comm(struct folding *folding, const struct history_stack *stack, uint32_t *number)
+/* The name of a stack's thread. 0 or -ENOMEM. */
+static int find_comm(struct folding *folding, const struct history_stack *stack, uint32_t *name)
 {
 	const bool has_tid = folding->by == GROUPING_THREAD,
 		   has_pid = has_tid || folding->by == GROUPING_PROCESS;
-	struct comm comm = {stack->comm, has_pid ? stack->pid : -1, has_tid ? stack->tid : -1,
-			    .name.at = folding->names_text.size};
+	struct comm comm = {stack->comm, has_pid ? stack->pid : -1, has_tid ? stack->tid : -1, 0};
 	const uint64_t hash =
 		hash_two((uintptr_t)comm.comm, (uint64_t)comm.pid << 32 | (uint32_t)comm.tid);
 	struct index_probe probe = index_find(&folding->comms_index, hash);
-	while (index_next(&folding->comms_index, &probe, number)) {
-		const struct comm *known = &folding->comms.items[*number];
-		if (known->comm == comm.comm && known->pid == comm.pid && known->tid == comm.tid)
+	uint32_t number;
+	while (index_next(&folding->comms_index, &probe, &number)) {
+		const struct comm *known = &folding->comms.items[number];
+		if (known->comm == comm.comm && known->pid == comm.pid && known->tid == comm.tid) {
+			*name = known->name;
 			return 0;
+		}
 	}
 	if (vec_reserve(&folding->comms, folding->comms.nr + 1) ||
 	    index_reserve(&folding->comms_index))
 		return -ENOMEM;
-	add_comm(&folding->names_text, comm.comm);
+	text_clear(&folding->scratch);
+	add_comm(&folding->scratch, comm.comm);
 	if (has_pid)
-		text_addf(&folding->names_text, "-%" PRId32, comm.pid);
+		text_addf(&folding->scratch, "-%" PRId32, comm.pid);
 	if (has_tid) {
-		text_add(&folding->names_text, "/");
-		task_id_add(&folding->names_text, comm.tid);
+		text_add(&folding->scratch, "/");
+		task_id_add(&folding->scratch, comm.tid);
 	}
-	comm.name.size = folding->names_text.size - comm.name.at;
-	*number = (uint32_t)folding->comms.nr;
+	if (intern_name(folding, &comm.name))
+		return -ENOMEM;
+	*name = comm.name;
+	index_add(&folding->comms_index, hash, (uint32_t)folding->comms.nr);
 	folding->comms.items[folding->comms.nr++] = comm;
-	index_add(&folding->comms_index, hash, *number);
-	return folding->names_text.failed ? -ENOMEM : 0;
+	return 0;
 }
 
-static int fold(void *context, const struct history_stack *stack)
+/* ---- stacks ---- */
+
+static int find_place(struct folding *folding, uint32_t parent, uint32_t name, uint32_t *number)
+{
+	const uint64_t hash = hash_two(parent, name);
+	struct index_probe probe = index_find(&folding->places_index, hash);
+	while (index_next(&folding->places_index, &probe, number))
+		if (folding->places.items[*number].parent == parent &&
+		    folding->places.items[*number].name == name)
+			return 0;
+	if (vec_reserve(&folding->places, folding->places.nr + 1) ||
+	    index_reserve(&folding->places_index))
+		return -ENOMEM;
+	*number = (uint32_t)folding->places.nr;
+	folding->places.items[folding->places.nr++] =
+		(struct place){parent, name, folding->places.items[parent].depth + 1, 0};
+	index_add(&folding->places_index, hash, *number);
+	return 0;
+}
+
+static int step(void *context, const struct history_frame *frames, size_t nr, uint32_t *place)
 {
 	struct folding *folding = context;
-	if (vec_reserve(&folding->used, folding->used.nr + 1 + stack->nr_frames) ||
-	    vec_reserve(&folding->lines, folding->lines.nr + 1))
-		return -ENOMEM;
-	struct line line = {
-		.first = folding->used.nr,
-		.count = folding->count_samples ? stack->samples : stack->weight,
-		.nr = 1,
-	};
-	uint32_t *used = folding->used.items + line.first;
-	int result = find_comm(folding, stack, &used[0]);
-	for (size_t i = 0; !result && i < stack->nr_frames; i++) {
-		used[line.nr++] = stack->frames[i].function.index;
-		result = make_name(folding, stack->frames[i].function);
+	uint32_t name;
+	int result = 0;
+	for (size_t i = 0; !result && i < nr; i++) {
+		result = find_function(folding, frames[i].function, &name);
+		if (!result)
+			result = find_place(folding, *place, name, place);
 	}
-	folding->used.nr += line.nr;
-	folding->lines.items[folding->lines.nr++] = line;
 	return result;
+}
+
+static int fold(void *context, const struct history_stack *stack, uint32_t place)
+{
+	struct folding *folding = context;
+	struct line line = {
+		.count = folding->count_samples ? stack->samples : stack->weight,
+		.place = place,
+	};
+	if (vec_reserve(&folding->lines, folding->lines.nr + 1) ||
+	    find_comm(folding, stack, &line.comm))
+		return -ENOMEM;
+	folding->lines.items[folding->lines.nr++] = line;
+	return 0;
 }
 
 /* ---- lines, in the order of their bytes ---- */
 
-static struct name name_at(const struct folding *folding, const struct line *line, uint32_t i)
+/* A name at the end of its line, or (1) in front of more: what follows it is '\0' or ';'. */
+static uint32_t ending(uint32_t of, bool goes_on)
 {
-	const uint32_t number = folding->used.items[line->first + i];
-	return i ? folding->names.items[number] : folding->comms.items[number].name;
+	return of * 2 + goes_on;
 }
 
-/* What follows a name in its line. */
-static unsigned char sign_behind(const struct line *line, uint32_t i)
+static int compare_endings(const void *left, const void *right, void *context)
 {
-	return i + 1 < line->nr ? ';' : '\0';
-}
-
-/* Of two different names of one place, as bytes; 0: equal, and so is what follows. */
-static int compare_names(const struct folding *folding, const struct line *a, const struct line *b,
-			 uint32_t i)
-{
-	const struct name left = name_at(folding, a, i), right = name_at(folding, b, i);
-	const char *text = text_string(&folding->names_text);
-	const size_t size = left.size < right.size ? left.size : right.size;
-	int order = memcmp(text + left.at, text + right.at, size);
+	static const unsigned char signs[] = {'\0', ';'};
+	const struct folding *folding = context;
+	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const size_t a_size = folding->names.items[a / 2].size,
+		     b_size = folding->names.items[b / 2].size,
+		     size = a_size < b_size ? a_size : b_size;
+	const char *a_text = text_of(folding, a / 2), *b_text = text_of(folding, b / 2);
+	const int order = memcmp(a_text, b_text, size);
 	if (order)
 		return order;
-	const unsigned char next = left.size > size ? (unsigned char)text[left.at + size]
-						    : sign_behind(a, i),
-			    other = right.size > size ? (unsigned char)text[right.at + size]
-						      : sign_behind(b, i);
-	return (next > other) - (next < other);
+	const unsigned char a_next = a_size > size ? (unsigned char)a_text[size] : signs[a % 2],
+			    b_next = b_size > size ? (unsigned char)b_text[size] : signs[b % 2];
+	return (a_next > b_next) - (a_next < b_next);
 }
 
-static int compare(const void *left, const void *right, void *context)
+/* By ending, its place among all of them. NULL: out of memory. */
+static uint32_t *rank_endings(struct folding *folding)
 {
-	const struct folding *folding = context;
+	const size_t nr = folding->names.nr * 2;
+	uint32_t *sorted = malloc((nr + 1) * sizeof(*sorted)),
+		 *ranks = malloc((nr + 1) * sizeof(*ranks));
+	for (size_t i = 0; sorted && ranks && i < nr; i++)
+		sorted[i] = (uint32_t)i;
+	if (sorted && ranks && nr)
+		qsort_r(sorted, nr, sizeof(*sorted), compare_endings, folding);
+	for (size_t i = 0; sorted && ranks && i < nr; i++)
+		ranks[sorted[i]] = (uint32_t)i;
+	free(sorted);
+	return ranks;
+}
+
+/* Endings of places, as many as there are ranks, in the order of these. NULL: out of memory. */
+static uint32_t *sort_endings(const struct folding *folding, const uint32_t *ranks)
+{
+	const struct place *places = folding->places.items;
+	const size_t nr = folding->places.nr, nr_ranks = folding->names.nr * 2;
+	uint32_t *starts = calloc(nr_ranks + 1, sizeof(*starts)),
+		 *sorted = malloc(2 * nr * sizeof(*sorted));
+	for (size_t i = 2; starts && sorted && i < 2 * nr; i++)
+		starts[ranks[ending(places[i / 2].name, i % 2)] + 1]++;
+	for (size_t i = 0; starts && sorted && i < nr_ranks; i++)
+		starts[i + 1] += starts[i];
+	for (size_t i = 2; starts && sorted && i < 2 * nr; i++)
+		sorted[starts[ranks[ending(places[i / 2].name, i % 2)]]++] = (uint32_t)i;
+	if (!starts) {
+		free(sorted);
+		sorted = NULL;
+	}
+	free(starts);
+	return sorted;
+}
+
+enum { NO_MORE = 0 }; /* place 0 is below nothing */
+
+/* What is below each place in the order of its endings, first and next ones: what ends there, and what goes on. */
+static void chain_endings(const struct folding *folding, const uint32_t *sorted, uint32_t *first,
+			  uint32_t *next)
+{
+	for (size_t i = 2 * (folding->places.nr - 1); i-- > 0;) {
+		uint32_t *above = &first[folding->places.items[sorted[i] / 2].parent];
+		next[sorted[i]] = *above;
+		*above = sorted[i];
+	}
+}
+
+/* From the top, each ending's place before those behind it. */
+static void number_places(struct folding *folding, const uint32_t *first, const uint32_t *next)
+{
+	struct place *places = folding->places.items;
+	uint32_t order = 0, above = 0, at = first[0];
+	for (;;) {
+		if (at == NO_MORE && !above)
+			return;
+		if (at == NO_MORE) {
+			at = next[ending(above, true)];
+			above = places[above].parent;
+		} else if (at % 2) {
+			above = at / 2;
+			at = first[above];
+		} else {
+			places[at / 2].order = ++order;
+			at = next[at];
+		}
+	}
+}
+
+static int order_places(struct folding *folding, const uint32_t *ranks)
+{
+	uint32_t *sorted = sort_endings(folding, ranks),
+		 *first = calloc(folding->places.nr, sizeof(*first)),
+		 *next = calloc(folding->places.nr * 2, sizeof(*next));
+	const int result = sorted && first && next ? 0 : -ENOMEM;
+	if (!result) {
+		chain_endings(folding, sorted, first, next);
+		number_places(folding, first, next);
+	}
+	free(sorted);
+	free(first);
+	free(next);
+	return result;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
 	const struct line *a = left, *b = right;
-	const uint32_t nr = a->nr < b->nr ? a->nr : b->nr;
-	for (uint32_t i = 0; i < nr; i++) {
-		const bool is_same =
-			folding->used.items[a->first + i] == folding->used.items[b->first + i] &&
-			sign_behind(a, i) == sign_behind(b, i);
-		const int order = is_same ? 0 : compare_names(folding, a, b, i);
-		if (order)
-			return order;
-	}
-	return (a->nr > b->nr) - (a->nr < b->nr);
+	return (a->key > b->key) - (a->key < b->key);
 }
 
-static void add_line(const struct folding *folding, const struct line *line, uint64_t count,
-		     struct text *out)
+static int sort_lines(struct folding *folding)
 {
-	for (uint32_t i = 0; i < line->nr; i++) {
-		const struct name name = name_at(folding, line, i);
-		text_add(out, i ? ";" : "");
-		text_add_bytes(out, text_string(&folding->names_text) + name.at, name.size);
+	uint32_t *ranks = rank_endings(folding);
+	const int result = ranks ? order_places(folding, ranks) : -ENOMEM;
+	for (size_t i = 0; !result && i < folding->lines.nr; i++) {
+		struct line *line = &folding->lines.items[i];
+		line->key = (uint64_t)ranks[ending(line->comm, line->place > 0)] << 32 |
+			    folding->places.items[line->place].order;
 	}
+	free(ranks);
+	if (!result && folding->lines.nr)
+		qsort(folding->lines.items, folding->lines.nr, sizeof(struct line), compare_lines);
+	return result;
+}
+
+/* ---- written ---- */
+
+/* The stack of the last line: the next one has most of it in common. */
+struct path {
+	struct text text;
+	uint32_t comm;
+	struct {
+		struct step {
+			uint32_t place;
+			size_t end; /* of its name in the text */
+		} * items;	    /* by depth; 0: the comm's */
+		size_t nr, capacity;
+	} steps;
+};
+
+static void add_to_path(const struct folding *folding, struct path *path, uint32_t name)
+{
+	text_add_bytes(&path->text, text_of(folding, name), folding->names.items[name].size);
+}
+
+static int begin_path(const struct folding *folding, struct path *path, uint32_t comm)
+{
+	if (vec_reserve(&path->steps, 1))
+		return -ENOMEM;
+	text_clear(&path->text);
+	add_to_path(folding, path, comm);
+	path->comm = comm;
+	path->steps.items[0] = (struct step){0, path->text.size};
+	path->steps.nr = 1;
+	return 0;
+}
+
+/* Down from where it parts with the last one. */
+static int follow_path(const struct folding *folding, struct path *path, uint32_t place)
+{
+	const struct place *places = folding->places.items;
+	const size_t depth = places[place].depth;
+	size_t kept = depth;
+	if (vec_reserve(&path->steps, depth + 1))
+		return -ENOMEM;
+	struct step *steps = path->steps.items;
+	for (; kept >= path->steps.nr || steps[kept].place != place; place = places[place].parent)
+		steps[kept--].place = place;
+	path->text.size = steps[kept].end;
+	for (size_t i = kept + 1; i <= depth; i++) {
+		text_add(&path->text, ";");
+		add_to_path(folding, path, places[steps[i].place].name);
+		steps[i].end = path->text.size;
+	}
+	path->steps.nr = depth + 1;
+	return 0;
+}
+
+static int write_line(const struct folding *folding, struct path *path, const struct line *line,
+		      uint64_t count, struct text *out)
+{
+	int result = 0;
+	if (!path->steps.nr || path->comm != line->comm)
+		result = begin_path(folding, path, line->comm);
+	if (!result)
+		result = follow_path(folding, path, line->place);
+	text_add_bytes(out, text_string(&path->text), path->text.size);
 	text_addf(out, " %llu\n", (unsigned long long)count);
+	return result ? result : path->text.failed ? -ENOMEM : 0;
 }
 
 /* Lines of equal text (other addresses of the same functions, other threads of one comm) are one. */
-static int write_lines(struct folding *folding, const struct export_sink *sink)
+static int write_lines(const struct folding *folding, const struct export_sink *sink)
 {
 	const struct line *lines = folding->lines.items;
+	struct path path = {0};
 	struct text out = {0};
 	int result = 0;
 	for (size_t i = 0; !result && i < folding->lines.nr;) {
 		uint64_t count = 0;
 		size_t j = i;
-		for (; j < folding->lines.nr && !compare(&lines[j], &lines[i], folding); j++)
+		for (; j < folding->lines.nr && lines[j].key == lines[i].key; j++)
 			count += lines[j].count;
-		add_line(folding, &lines[i], count, &out);
-		result = pieces_offer(sink, &out);
+		result = write_line(folding, &path, &lines[i], count, &out);
+		if (!result)
+			result = pieces_offer(sink, &out);
 		i = j;
 	}
 	if (!result)
 		result = pieces_flush(sink, &out);
+	text_release(&path.text);
+	free(path.steps.items);
 	text_release(&out);
 	return result;
 }
@@ -307,11 +456,15 @@ static int write_lines(struct folding *folding, const struct export_sink *sink)
 static void release(struct folding *folding)
 {
 	free(folding->lines.items);
-	free(folding->used.items);
+	free(folding->places.items);
+	index_release(&folding->places_index);
 	free(folding->comms.items);
 	index_release(&folding->comms_index);
-	text_release(&folding->names_text);
+	free(folding->functions.items);
 	free(folding->names.items);
+	index_release(&folding->names_index);
+	text_release(&folding->names_text);
+	text_release(&folding->scratch);
 }
 
 int folded_write(const struct export_request *request)
@@ -319,10 +472,15 @@ int folded_write(const struct export_request *request)
 	struct folding folding = {.history = request->history,
 				  .count_samples = request->count_samples,
 				  .by = request->grouping};
-	int result = selection_each_stack(request->selection, fold, &folding);
-	if (!result && folding.lines.nr)
-		qsort_r(folding.lines.items, folding.lines.nr, sizeof(struct line), compare,
-			&folding);
+	struct history_walk walk = {.step = step, .context = &folding};
+	int result = vec_reserve(&folding.places, 1);
+	if (!result)
+		folding.places.items[folding.places.nr++] = (struct place){0};
+	if (!result)
+		result = selection_walk_stacks(request->selection, &walk, fold, &folding);
+	history_walk_release(&walk);
+	if (!result)
+		result = sort_lines(&folding);
 	if (!result)
 		result = write_lines(&folding, request->sink);
 	release(&folding);
