@@ -266,6 +266,12 @@ static inline struct worker *session_source(struct session *session, size_t i)
 	return session->parts ? &session->parts->items[i].worker : &session->collector;
 }
 
+/* Those of the source, then the symbolizer. */
+static inline struct worker *session_worker_at(struct session *session, size_t i)
+{
+	return i < session_nr_sources(session) ? session_source(session, i) : &session->symbolizer;
+}
+
 /* ---- session_stats.c ---- */
 
 /* What the sampled CPUs have done by now; all 0 for a file. */
@@ -422,6 +428,11 @@ void session_add_spending(const struct session *session, struct session_stats *s
 /* A child was reaped. */
 void session_note_death(struct session *session, const struct worker *worker, int wait_status,
 			bool is_replaced);
+
+/* ---- session_turn.c ---- */
+
+/* Of a session that stops: once all waits are told, the collector takes what is left. */
+void session_tell_last(struct session *session, uint64_t now_ns);
 
 /* ---- session_children.c ---- */
 
