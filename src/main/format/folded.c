@@ -34,7 +34,7 @@ struct name {
 /* A function below its callers, as a stack of the output has it; 0 is above all of them. */
 struct place {
 	uint32_t parent, name, depth;
-	uint32_t order; /* among the stacks that end somewhere, bytewise; of place_orders() */
+	uint32_t order; /* among the stacks that end at places, bytewise; number_places() */
 };
 
 /* Stacks that end at one place, of threads of one name, and what they count for. */
@@ -45,7 +45,7 @@ struct line {
 };
 
 struct folding {
-	struct history *history;
+	const struct history *history;
 	bool count_samples;
 	enum grouping by;
 	struct text names_text, scratch;
@@ -89,13 +89,15 @@ static const char *text_of(const struct folding *folding, uint32_t name)
 static int intern_name(struct folding *folding, uint32_t *number)
 {
 	const struct text *text = &folding->scratch;
+	if (text->failed)
+		return -ENOMEM;
 	const uint64_t hash = hash_bytes(text_string(text), text->size);
 	struct index_probe probe = index_find(&folding->names_index, hash);
 	while (index_next(&folding->names_index, &probe, number))
 		if (folding->names.items[*number].size == text->size &&
 		    !memcmp(text_of(folding, *number), text_string(text), text->size))
 			return 0;
-	if (text->failed || vec_reserve(&folding->names, folding->names.nr + 1) ||
+	if (vec_reserve(&folding->names, folding->names.nr + 1) ||
 	    index_reserve(&folding->names_index))
 		return -ENOMEM;
 	*number = (uint32_t)folding->names.nr;
@@ -259,12 +261,12 @@ static uint32_t *rank_endings(struct folding *folding)
 {
 	const size_t nr = folding->names.nr * 2;
 	uint32_t *sorted = malloc((nr + 1) * sizeof(*sorted)),
-		 *ranks = malloc((nr + 1) * sizeof(*ranks));
-	for (size_t i = 0; sorted && ranks && i < nr; i++)
+		 *ranks = sorted ? malloc((nr + 1) * sizeof(*ranks)) : NULL;
+	for (size_t i = 0; ranks && i < nr; i++)
 		sorted[i] = (uint32_t)i;
-	if (sorted && ranks && nr)
+	if (ranks && nr)
 		qsort_r(sorted, nr, sizeof(*sorted), compare_endings, folding);
-	for (size_t i = 0; sorted && ranks && i < nr; i++)
+	for (size_t i = 0; ranks && i < nr; i++)
 		ranks[sorted[i]] = (uint32_t)i;
 	free(sorted);
 	return ranks;
@@ -274,19 +276,15 @@ static uint32_t *rank_endings(struct folding *folding)
 static uint32_t *sort_endings(const struct folding *folding, const uint32_t *ranks)
 {
 	const struct place *places = folding->places.items;
-	const size_t nr = folding->places.nr, nr_ranks = folding->names.nr * 2;
+	const size_t nr = folding->places.nr * 2, nr_ranks = folding->names.nr * 2;
 	uint32_t *starts = calloc(nr_ranks + 1, sizeof(*starts)),
-		 *sorted = malloc(2 * nr * sizeof(*sorted));
-	for (size_t i = 2; starts && sorted && i < 2 * nr; i++)
+		 *sorted = starts ? malloc(nr * sizeof(*sorted)) : NULL;
+	for (size_t i = 2; sorted && i < nr; i++)
 		starts[ranks[ending(places[i / 2].name, i % 2)] + 1]++;
-	for (size_t i = 0; starts && sorted && i < nr_ranks; i++)
+	for (size_t i = 0; sorted && i < nr_ranks; i++)
 		starts[i + 1] += starts[i];
-	for (size_t i = 2; starts && sorted && i < 2 * nr; i++)
+	for (size_t i = 2; sorted && i < nr; i++)
 		sorted[starts[ranks[ending(places[i / 2].name, i % 2)]]++] = (uint32_t)i;
-	if (!starts) {
-		free(sorted);
-		sorted = NULL;
-	}
 	free(starts);
 	return sorted;
 }
@@ -479,6 +477,10 @@ int folded_write(const struct export_request *request)
 	if (!result)
 		result = selection_walk_stacks(request->selection, &walk, fold, &folding);
 	history_walk_release(&walk);
+	/* All that there is has its number now. */
+	index_release(&folding.places_index);
+	index_release(&folding.names_index);
+	index_release(&folding.comms_index);
 	if (!result)
 		result = sort_lines(&folding);
 	if (!result)

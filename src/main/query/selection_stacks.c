@@ -2,8 +2,6 @@
 /* The stacks of a selection, one by one: what an export writes of what is shown. */
 #include <ctop/query/selection.h>
 
-#include <errno.h>
-
 #include "selection_internal.h"
 
 /* False: it is not shown. */

@@ -3,7 +3,7 @@
 #define CTOP_SESSION_SESSION_INTERNAL_H
 
 /*
- * A session's state, shared by its files: session.c (life and loop), session_epochs.c (tables and samples),
+ * A session's state, shared by its files: session.c (from start to end), session_turn.c (the loop), session_epochs.c (tables and samples),
  * session_sampling.c (on and off), session_time.c (what threads do), session_wakings.c (who is woken), session_waits.c (where they wait), session_switch_outs.c (where waits begin), session_sets.c (cheaper events), session_spending.c (--budget), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 

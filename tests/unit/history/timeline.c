@@ -87,16 +87,6 @@ static void cells_show_what_was_done_there(void)
 	end();
 }
 
-/* What is read back of a recording's tiles is rounded, its end is not. */
-static void a_thread_lives_until_it_ends(void)
-{
-	begin(BYTES);
-	add(TID, THREAD_COMPUTES, 0, 50);
-	end_thread(TID, 53);
-	CHECK_EQ(timeline_thread(timeline, 0)->until_ns, START_NS + 53 * MS);
-	end();
-}
-
 /* 20,000 a second: each far below a tile. */
 static void short_stretches_are_not_rounded_away(void)
 {
@@ -493,6 +483,18 @@ static void whole_calls_take_their_waits(void)
 	end();
 }
 
+/* What is read back of a recording's tiles is rounded, its end is not. */
+static void a_thread_lives_until_it_ends(void)
+{
+	begin(BYTES);
+	add(TID, THREAD_COMPUTES, 0, 50);
+	call_whole(TID, "close", 51, 52);
+	CHECK_EQ(timeline_thread(timeline, 0)->until_ns, START_NS + 52 * MS);
+	end_thread(TID, 53);
+	CHECK_EQ(timeline_thread(timeline, 0)->until_ns, START_NS + 53 * MS);
+	end();
+}
+
 static void create(int32_t pid, int32_t creator, uint64_t at_ns)
 {
 	const struct thread_stretch stretch = {.pid = pid,
@@ -582,7 +584,6 @@ static void stacks_that_move_are_followed(void)
 int main(void)
 {
 	RUN(states_of_a_thread_add_up_to_its_life);
-	RUN(a_thread_lives_until_it_ends);
 	RUN(cells_show_what_was_done_there);
 	RUN(short_stretches_are_not_rounded_away);
 	RUN(the_bound_makes_tiles_longer);
@@ -599,6 +600,7 @@ int main(void)
 	RUN(many_events_become_few_marks);
 	RUN(calls_of_waits_are_kept);
 	RUN(whole_calls_take_their_waits);
+	RUN(a_thread_lives_until_it_ends);
 	RUN(many_calls_leave_the_longest);
 	RUN(processes_are_asked_about_once);
 	RUN(cgroups_are_few);
