@@ -254,24 +254,6 @@ void session_keep_code(struct session *session)
 		setup_keep_code(&session->symbolizer); /* as above */
 }
 
-void session_stop(struct session *session)
-{
-	if (session->phase != PHASE_RUNNING && session->phase != PHASE_OPEN)
-		return;
-	session->stats.end_ns = session->on ? clock_now_ns() : session->off_since_ns;
-	session->cpus_end = session->on ? session_cpu_times(session) : session->cpus_off;
-	session->phase = PHASE_STOPPING;
-	session->stop_until_ns = clock_now_ns() + STOP_PATIENCE_NS;
-	if (!session_is_live(session))
-		return;
-	session_end_spending(session);
-	sampler_disable(session->sampler);
-	session_end_time(session, session->stats.end_ns);
-	session_describe_sets(session, session->stats.end_ns);
-	session->is_telling = true;
-	session_tell_last(session, clock_now_ns());
-}
-
 void session_leave_out(struct session *session, pid_t pid)
 {
 	session->own.pids[OWN_LAST_WRITER] = session->own.pids[OWN_WRITER];

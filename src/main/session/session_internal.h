@@ -3,7 +3,7 @@
 #define CTOP_SESSION_SESSION_INTERNAL_H
 
 /*
- * A session's state, shared by its files: session.c (from start to end), session_turn.c (the loop), session_epochs.c (tables and samples),
+ * A session's state, shared by its files: session.c (made, started), session_turn.c (the loop, its end), session_epochs.c (tables and samples),
  * session_sampling.c (on and off), session_time.c (what threads do), session_wakings.c (who is woken), session_waits.c (where they wait), session_switch_outs.c (where waits begin), session_sets.c (cheaper events), session_spending.c (--budget), session_children.c (messages, deaths), session_news.c, session_stats.c.
  */
 
@@ -428,11 +428,6 @@ void session_add_spending(const struct session *session, struct session_stats *s
 /* A child was reaped. */
 void session_note_death(struct session *session, const struct worker *worker, int wait_status,
 			bool is_replaced);
-
-/* ---- session_turn.c ---- */
-
-/* Of a session that stops: once all waits are told, the collector takes what is left. */
-void session_tell_last(struct session *session, uint64_t now_ns);
 
 /* ---- session_children.c ---- */
 

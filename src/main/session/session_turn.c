@@ -228,13 +228,32 @@ static void ask_to_look_again(struct session *session)
 	}
 }
 
-void session_tell_last(struct session *session, uint64_t now_ns)
+/* Then the collector takes what is left. */
+static void tell_last(struct session *session, uint64_t now_ns)
 {
 	if (!session->is_telling ||
 	    !session_waits_are_told(session, now_ns > session->stop_until_ns))
 		return;
 	session->is_telling = false;
 	setup_stop(&session->collector);
+}
+
+void session_stop(struct session *session)
+{
+	if (session->phase != PHASE_RUNNING && session->phase != PHASE_OPEN)
+		return;
+	session->stats.end_ns = session->on ? clock_now_ns() : session->off_since_ns;
+	session->cpus_end = session->on ? session_cpu_times(session) : session->cpus_off;
+	session->phase = PHASE_STOPPING;
+	session->stop_until_ns = clock_now_ns() + STOP_PATIENCE_NS;
+	if (!session_is_live(session))
+		return;
+	session_end_spending(session);
+	sampler_disable(session->sampler);
+	session_end_time(session, session->stats.end_ns);
+	session_describe_sets(session, session->stats.end_ns);
+	session->is_telling = true;
+	tell_last(session, clock_now_ns());
 }
 
 static int advance(struct session *session)
@@ -248,7 +267,7 @@ static int advance(struct session *session)
 	}
 	if (session->phase == PHASE_RUNNING && !session_is_live(session) && session->source_done)
 		session->phase = PHASE_STOPPING;
-	session_tell_last(session, now);
+	tell_last(session, now);
 	if (session->phase == PHASE_STOPPING && session_is_live(session) && !session->source_done &&
 	    now > session->stop_until_ns)
 		leave_collector(session);
