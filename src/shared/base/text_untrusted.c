@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctop/base/text.h>
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,9 +19,20 @@ static bool reorders_or_breaks(uint32_t code)
 	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/* Past plain ASCII, which most text is all of. */
-static const char *skip_plain(const char *at)
+/* Of eight bytes, all of plain ASCII: none has its high bit, is below ' ', or is DEL. */
+static bool are_plain(const char *at)
 {
+	const uint64_t high = UINT64_C(0x8080808080808080), one = UINT64_C(0x0101010101010101);
+	uint64_t bytes;
+	memcpy(&bytes, at, sizeof(bytes));
+	return !((bytes | (bytes - ' ' * one) | (bytes + one)) & high);
+}
+
+/* Past plain ASCII, which most text is all of. */
+static const char *skip_plain(const char *at, const char *end)
+{
+	while (end - at >= (ptrdiff_t)sizeof(uint64_t) && are_plain(at))
+		at += sizeof(uint64_t);
 	while (*at >= 0x20 && *at < 0x7f)
 		at++;
 	return at;
@@ -29,9 +41,9 @@ static const char *skip_plain(const char *at)
 void text_add_safe(struct text *text, const char *untrusted)
 {
 	const char *harmless = untrusted; /* begin of the run that is copied as it is */
-	const char *at = untrusted;
+	const char *at = untrusted, *const end = untrusted + strlen(untrusted);
 	for (;;) {
-		at = skip_plain(at);
+		at = skip_plain(at, end);
 		struct utf8_char next = utf8_next(at);
 		bool harms = next.size && (next.code == UTF8_INVALID || is_control(next.code) ||
 					   reorders_or_breaks(next.code));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <iconv.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <ctop/base/text.h>
 
@@ -143,6 +145,36 @@ static bool iconv_takes(iconv_t utf8, const char *string, size_t size)
 	return iconv(utf8, &in, &in_left, &out, &out_left) != (size_t)-1 && in_left == 0;
 }
 
+/* Each byte at each place of a word, at the end of a page. */
+static void each_byte_is_seen_wherever_it_stands(void)
+{
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 2 * page_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	CHECK_EQ(munmap(pages + page_bytes, page_bytes), 0);
+	for (int byte = 1; byte < 256; byte++)
+		for (size_t size = 1; size <= 17; size++)
+			for (size_t at = 0; at < size; at++) {
+				struct text text = {0}, expected = {0};
+				char *string = pages + page_bytes - size - 1;
+				memset(string, '~', size);
+				string[size] = '\0';
+				string[at] = (char)byte;
+				text_add_bytes(&expected, string, at);
+				if (byte >= ' ' && byte <= '~')
+					text_add_bytes(&expected, string + at, 1);
+				else
+					text_addf(&expected, "\\x%02x", (unsigned)byte);
+				text_add(&expected, string + at + 1);
+				text_add_safe(&text, string);
+				CHECK_STR(text_string(&text), text_string(&expected));
+				text_release(&text);
+				text_release(&expected);
+			}
+	munmap(pages, page_bytes);
+}
+
 static void any_bytes_come_out_as_harmless_utf8(void)
 {
 	iconv_t utf8 = iconv_open("UCS-4LE", "UTF-8");
@@ -282,6 +314,7 @@ int main(void)
 	RUN(controls_are_spelled_out);
 	RUN(reordering_and_line_breaks_are_spelled_out);
 	RUN(invalid_utf8_is_spelled_out);
+	RUN(each_byte_is_seen_wherever_it_stands);
 	RUN(any_bytes_come_out_as_harmless_utf8);
 	RUN(c1_is_spelled_out_in_each_charset);
 	RUN(json_quotes);
