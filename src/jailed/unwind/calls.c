@@ -157,6 +157,20 @@ static bool jumps_on(struct walk *walk, const struct unwind_mapping *mapping, ui
 	return false;
 }
 
+/* The same, read once. What a module that is awaited says may be another thing when it is there. */
+static bool leads_on(struct walk *walk, const struct code *code, uint64_t target, uint64_t function,
+		     bool indirectly)
+{
+	const struct way way = way_from(code->place, target, function, indirectly);
+	bool leads;
+	if (code_cache_find_way(walk->cache, &way, &leads))
+		return leads;
+	leads = jumps_on(walk, &code->place->mapping, target, function, indirectly);
+	if (walk->pending_matters && !walk->pending)
+		code_cache_keep_way(walk->cache, &way, leads);
+	return leads;
+}
+
 bool walk_calls_function(struct walk *walk, uint64_t return_address, uint64_t function,
 			 bool indirectly)
 {
@@ -166,7 +180,7 @@ bool walk_calls_function(struct walk *walk, uint64_t return_address, uint64_t fu
 		return target == function ||
 		       (walk_find(walk, target, &code) == UNWIND_FOUND &&
 			(code.rule.kind == RULE_PLT ||
-			 jumps_on(walk, &code.place->mapping, target, function, indirectly)));
+			 leads_on(walk, &code, target, function, indirectly)));
 	return indirectly || (walk_find(walk, return_address - 1, &code) == UNWIND_FOUND &&
 			      code.rule.flags & RULE_IN_ROOT_FUNCTION);
 }

@@ -12,6 +12,7 @@ enum {
 	NR_SLOTS =
 		1 << 16, /* 2 MiB; 509 slots, as others have, miss twice as often on a compiler */
 	SLOT_SHIFT = 64 - 16,
+	NR_WAYS = 1 << 12,
 	NR_PLACES =
 		1 << 12 /* system-wide: some 200 processes with 20 mappings each that run code */
 };
@@ -26,6 +27,11 @@ struct slot {
 _Static_assert(sizeof(struct slot) == 32, "two slots per cache line");
 #endif
 
+struct kept_way {
+	struct way way;
+	bool leads_there;
+};
+
 struct code_cache {
 	struct unwind_counters *counters;
 	uint64_t last_serial;
@@ -33,6 +39,7 @@ struct code_cache {
 	uint64_t recent[NR_PLACES]; /* serials by hash of (generation, start of the mapping) */
 	struct place uncached;	    /* of a mapping that may change without a new generation */
 	struct slot slots[NR_SLOTS];
+	struct kept_way ways[NR_WAYS];
 };
 
 struct code_cache *code_cache_new(struct unwind_counters *counters)
@@ -164,4 +171,24 @@ enum unwind_lookup code_cache_find(struct code_cache *cache, const struct unwind
 	}
 	cache->counters->cache_misses++;
 	return find_slowly(cache, space, address, pending_matters, slot, code);
+}
+
+static size_t way_slot(const struct way *way)
+{
+	return hash_two(way->address, way->function + way->indirectly) % NR_WAYS;
+}
+
+bool code_cache_find_way(const struct code_cache *cache, const struct way *way, bool *leads_there)
+{
+	const struct kept_way *kept = &cache->ways[way_slot(way)];
+	*leads_there = kept->leads_there;
+	return way->serial && kept->way.serial == way->serial &&
+	       kept->way.address == way->address && kept->way.function == way->function &&
+	       kept->way.indirectly == way->indirectly;
+}
+
+void code_cache_keep_way(struct code_cache *cache, const struct way *way, bool leads_there)
+{
+	if (way->serial)
+		cache->ways[way_slot(way)] = (struct kept_way){*way, leads_there};
 }

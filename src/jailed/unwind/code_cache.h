@@ -38,4 +38,22 @@ void code_cache_free(struct code_cache *cache);
 enum unwind_lookup code_cache_find(struct code_cache *cache, const struct unwind_space *space,
 				   uint64_t address, bool pending_matters, struct code *code);
 
+/*
+ * Whether the code at an address leads on to a function, as it was found out before by reading it (calls.c), for as long as its place lives.
+ * Code that its process has made may change: of that nothing is kept.
+ */
+struct way {
+	uint64_t serial; /* of the place of the address; 0: it is not kept */
+	uint64_t address, function;
+	bool indirectly;
+};
+static inline struct way way_from(const struct place *place, uint64_t address, uint64_t function,
+				  bool indirectly)
+{
+	return (struct way){place->mapping.live ? 0 : place->serial, address, function, indirectly};
+}
+/* False: it is not known. */
+bool code_cache_find_way(const struct code_cache *cache, const struct way *way, bool *leads_there);
+void code_cache_keep_way(struct code_cache *cache, const struct way *way, bool leads_there);
+
 #endif
