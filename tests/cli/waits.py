@@ -242,6 +242,7 @@ def who_may_sample_need_not_look():
 
 
 @case
+@alone("finds its threads among all that there are, of which 4,096 are told one by one")
 def who_is_not_looked_at_has_a_name():
     """A program that was there before, none of whose threads computes."""
     need_root()

@@ -189,7 +189,7 @@ uint64_t time_account_switch_cost_ns(const struct time_account *account);
 /* Threads so far; of those added up each counts. */
 uint64_t time_account_nr_threads(const struct time_account *account);
 struct thread_times time_account_sum(const struct time_account *account, uint64_t ns);
-/* By thread, in the order of pid and tid: at most so many; the others are one row more, of pid 0. How many rows. */
+/* By thread, in the order of pid and tid: at most so many, those that are there first; the others are one row more, of pid 0. How many rows. */
 size_t time_account_threads(const struct time_account *account, uint64_t ns,
 			    struct thread_times *threads, size_t most);
 

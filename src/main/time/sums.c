@@ -159,12 +159,13 @@ size_t time_account_threads(const struct time_account *account, uint64_t ns,
 	struct thread_times others = account->others;
 	struct thread *thread, *next;
 	size_t nr = 0;
-	for (size_t i = 0; i < account->ended.nr; i++)
-		tell(threads, most, &nr, &others, &account->ended.items[i]);
 	HASH_ITER (hh, account->live, thread, next) {
 		const struct thread_times times = live_times(account, thread, at);
 		tell(threads, most, &nr, &others, &times);
 	}
+	/* Of very many the brief ones are the others. */
+	for (size_t i = 0; i < account->ended.nr; i++)
+		tell(threads, most, &nr, &others, &account->ended.items[i]);
 	qsort(threads, nr, sizeof(*threads), compare);
 	if (others.observed_ns)
 		threads[nr++] = others;

@@ -488,6 +488,27 @@ static void the_last_to_end_is_told(void)
 	time_account_free(account);
 }
 
+/* However many have ended. */
+static void who_is_there_is_told_first(void)
+{
+	enum { NR = 1000, THERE = 20000, TOLD = 100 };
+	struct time_account *account = begin();
+	struct thread_times threads[TOLD + 1];
+	bool is_told = false;
+	time_account_switch(account, true, 0);
+	for (int32_t i = 1; i <= NR; i++) {
+		CHECK_EQ(take(account, PERF_RECORD_FORK, i, 10), 0);
+		CHECK_EQ(take(account, PERF_RECORD_EXIT, i, 11), 0);
+	}
+	CHECK_EQ(take(account, PERF_RECORD_FORK, THERE, 12), 0);
+	const size_t nr = time_account_threads(account, 20 * MS, threads, TOLD);
+	CHECK_EQ(nr, TOLD + 1);
+	for (size_t i = 0; i < nr; i++)
+		is_told |= threads[i].tid == THERE;
+	CHECK(is_told);
+	time_account_free(account);
+}
+
 static void schedstat_is_parsed(void)
 {
 	struct sched_stat stat;
@@ -583,6 +604,7 @@ int main(void)
 	RUN(waits_that_nobody_saw);
 	RUN(more_threads_than_are_told_one_by_one);
 	RUN(the_last_to_end_is_told);
+	RUN(who_is_there_is_told_first);
 	RUN(since_when_a_thread_waits);
 	RUN(who_waits_long);
 	RUN(schedstat_is_parsed);
