@@ -103,6 +103,7 @@ def who_is_not_followed_is_not_in_it():
 
 
 @case
+@alone("counts programs by name among all that run, of which 4,096 threads are told one by one")
 def of_the_whole_machine():
     """Everybody's threads, but for the kernel's and our own: those of a program have the times of their own clocks, and who ends has ended."""
     need_root()
