@@ -48,7 +48,7 @@ static void a_kernel_that_does_not_count(void)
 	time_account_free(account);
 }
 
-/* What a thread waited before it became its process's only one is told of its number then. */
+/* What a thread waited before it called exec, which gave it its process's number, has the number from before. */
 static void waits_before_an_exec(void)
 {
 	const struct sched_stat same = {.is_known = true, .nr_runs = 2};
